@@ -1,0 +1,1 @@
+"""The manuscript and the press that prints it."""
