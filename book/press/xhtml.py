@@ -1,0 +1,172 @@
+"""Markup that reads the same as XML and as HTML.
+
+EPUB wants XML, browsers read HTML, and both must show the same blocks. What
+is written here is both at once: void elements close themselves, every other
+element has an end tag, and namespaces stand only on ``<svg>`` and
+``<math>``, where HTML allows them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from lxml import etree
+
+XHTML: Final = "http://www.w3.org/1999/xhtml"
+_FOREIGN: Final = {
+    "svg": "http://www.w3.org/2000/svg",
+    "math": "http://www.w3.org/1998/Math/MathML",
+}
+_VOID: Final = frozenset(
+    ["area", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"]
+)
+_ATTRIBUTE_SPACES: Final = {
+    "http://www.w3.org/XML/1998/namespace": "xml:",
+    "http://www.idpf.org/2007/ops": "epub:",
+    # SVG 2 reads plain href; HTML has no xlink prefix to declare.
+    "http://www.w3.org/1999/xlink": "",
+}
+
+
+def local_name(element: etree._Element) -> str:
+    """The name without its namespace; ``""`` for a comment."""
+    tag = element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+def text_of(element: etree._Element) -> str:
+    """All the text in an element, as it stands."""
+    return "".join(str(piece) for piece in element.itertext())
+
+
+def _attributes(element: etree._Element) -> dict[str, str]:
+    return {str(key): str(value) for key, value in element.attrib.items()}
+
+
+def escape(text: str) -> str:
+    """Text as it may stand between tags."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def escape_attribute(text: str) -> str:
+    """Text as it may stand between double quotes."""
+    escaped = escape(text).replace('"', "&quot;")
+    # A parser turns a raw line end or TAB in an attribute into a space.
+    return (
+        escaped.replace("\t", "&#9;")
+        .replace("\n", "&#10;")
+        .replace("\r", "&#13;")
+    )
+
+
+def serialise(element: etree._Element) -> str:
+    """The element and all that is in it, comments left out; no tail.
+
+    Raises ``ValueError`` for a ``<pre>`` that begins with a line end, which
+    HTML would swallow and XML would keep.
+    """
+    return "".join(_pieces(element, foreign=False))
+
+
+def _pieces(element: etree._Element, foreign: bool) -> Iterator[str]:
+    name = local_name(element)
+    attributes = [
+        f' {_attribute_name(key)}="{escape_attribute(value)}"'
+        for key, value in _attributes(element).items()
+    ]
+    if name in _FOREIGN and not foreign:
+        attributes.insert(0, f' xmlns="{_FOREIGN[name]}"')
+        foreign = True
+    opening = f"<{name}{''.join(attributes)}"
+    text = element.text or ""
+    if name == "pre" and text.startswith("\n"):
+        raise ValueError("a <pre> begins with a line end")
+    if not text and not len(element) and (foreign or name in _VOID):
+        yield f"{opening}/>"
+        return
+    yield f"{opening}>{escape(text)}"
+    for child in element:
+        if isinstance(child.tag, str):
+            yield from _pieces(child, foreign)
+        yield escape(child.tail or "")
+    yield f"</{name}>"
+
+
+def _attribute_name(key: str) -> str:
+    if not key.startswith("{"):
+        return key
+    space, _, name = key[1:].partition("}")
+    try:
+        return _ATTRIBUTE_SPACES[space] + name
+    except KeyError:
+        raise ValueError(f"attribute {name} is in namespace {space}") from None
+
+
+def without_empty_captions(root: etree._Element) -> None:
+    """Drop captions that hold nothing; a reading system would announce them."""
+    for caption in list(root.iter("figcaption", f"{{{XHTML}}}figcaption")):
+        parent = caption.getparent()
+        if parent is not None and not text_of(caption).strip():
+            parent.remove(caption)
+
+
+def mark_lines(root: etree._Element, css_class: str = "l") -> None:
+    """Put every line of code into a ``<span>`` of its own.
+
+    A line that is a box of its own can wrap with a hanging indent. The text
+    is unchanged: the line end stays, as the last character of its line.
+    """
+    for pre in list(root.iter("pre", f"{{{XHTML}}}pre")):
+        code = pre.find("{*}code")
+        if code is not None:
+            _mark_code(code, css_class)
+
+
+def _mark_code(code: etree._Element, css_class: str) -> None:
+    lines: list[etree._Element] = []
+    line: etree._Element | None = None
+    # Elements of the source, each with its copy in the line being made.
+    opened: list[tuple[etree._Element, etree._Element]] = []
+    for stack, text in list(_runs(code, ())):
+        for piece in re.findall(r"[^\n]*\n|[^\n]+", text):
+            if line is None:
+                line = etree.Element(str(code.tag).replace("code", "span"))
+                line.set("class", css_class)
+                lines.append(line)
+                opened = []
+            common = 0
+            for (source, _), wanted in zip(opened, stack, strict=False):
+                if source is not wanted:
+                    break
+                common += 1
+            del opened[common:]
+            for source in stack[common:]:
+                parent = opened[-1][1] if opened else line
+                made = etree.SubElement(parent, source.tag, _attributes(source))
+                opened.append((source, made))
+            _append_text(opened[-1][1] if opened else line, piece)
+            if piece.endswith("\n"):
+                line = None
+    for child in list(code):
+        code.remove(child)
+    code.text = None
+    code.extend(lines)
+
+
+def _runs(
+    element: etree._Element, stack: tuple[etree._Element, ...]
+) -> Iterator[tuple[tuple[etree._Element, ...], str]]:
+    """Every run of text with the elements it stands in, outermost first."""
+    yield stack, element.text or ""
+    for child in element:
+        yield from _runs(child, (*stack, child))
+        yield stack, child.tail or ""
+
+
+def _append_text(element: etree._Element, text: str) -> None:
+    if len(element):
+        element[-1].tail = (element[-1].tail or "") + text
+    else:
+        element.text = (element.text or "") + text
