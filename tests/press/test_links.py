@@ -1,0 +1,167 @@
+"""Every reference of the book leads somewhere, in each output's own way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from book.press.blocks import Chapter, Edition, make_block
+from book.press.links import (
+    EPUB,
+    SINGLE_PAGE,
+    SITE,
+    LinkError,
+    Resolver,
+    lab_anchor,
+    localise,
+    to_html,
+    to_xhtml,
+)
+from tests.press.sample import sample_edition
+
+CHAPTER = "05-lexical-baseline"
+
+
+def _appendix(slug: str, letter: str, *anchors: str) -> Chapter:
+    blocks = tuple(
+        make_block(slug, ordinal, "heading", f'<h2 id="{one}">x</h2>', 1)
+        for ordinal, one in enumerate(anchors, 1)
+    )
+    chapter = sample_edition("en").chapter("f-glossary")
+    return replace(chapter, slug=slug, number=letter, blocks=blocks)
+
+
+def _edition() -> Edition:
+    edition = sample_edition("en")
+    appendices = (
+        _appendix("a-sources", "A", "src-sqlite-fts5"),
+        _appendix("b-evidence", "B", "ev-term-evaluation"),
+        _appendix("d-contracts", "D", "c-07"),
+        _appendix("e-core", "E", "file-lab-index-py"),
+    )
+    return replace(edition, chapters=(*edition.chapters, *appendices))
+
+
+@pytest.mark.parametrize(
+    ("href", "site", "single", "epub"),
+    [
+        (
+            "ks:f-glossary#chunk",
+            "f-glossary.html#chunk",
+            "#f-glossary--chunk",
+            "f-glossary.xhtml#chunk",
+        ),
+        (
+            "ks:f-glossary",
+            "f-glossary.html",
+            "#f-glossary--f-glossary",
+            "f-glossary.xhtml",
+        ),
+        (
+            "ks:#candidates-first",
+            "#candidates-first",
+            f"#{CHAPTER}--candidates-first",
+            "#candidates-first",
+        ),
+        (
+            "ks-evidence:term-evaluation",
+            "b-evidence.html#ev-term-evaluation",
+            "#b-evidence--ev-term-evaluation",
+            "b-evidence.xhtml#ev-term-evaluation",
+        ),
+        (
+            "ks-contract:C-07",
+            "d-contracts.html#c-07",
+            "#d-contracts--c-07",
+            "d-contracts.xhtml#c-07",
+        ),
+        (
+            "ks-lab:lab/index.py::Index.search",
+            "e-core.html#file-lab-index-py",
+            "#e-core--file-lab-index-py",
+            "e-core.xhtml#file-lab-index-py",
+        ),
+        ("https://example.org/a#b",) * 4,
+    ],
+)
+def test_a_reference_is_spelt_in_each_output_s_own_way(
+    href: str, site: str, single: str, epub: str
+) -> None:
+    edition = _edition()
+    spelt = [
+        Resolver(edition, layout)(href, CHAPTER)
+        for layout in (SITE, SINGLE_PAGE, EPUB)
+    ]
+    assert spelt == [site, single, epub]
+
+
+def test_a_lab_file_no_appendix_lists_is_read_in_the_site_s_copy() -> None:
+    resolver = Resolver(_edition(), SITE)
+    link = resolver("ks-lab:tests/lab/test_search.py", CHAPTER)
+    assert link == "../lab/tests/lab/test_search.py.txt"
+
+
+@pytest.mark.parametrize(
+    ("href", "why"),
+    [
+        ("ks:09-nowhere", "there is no chapter '09-nowhere'"),
+        ("ks:f-glossary#gone", "f-glossary has no anchor 'gone'"),
+        ("ks:#gone", f"{CHAPTER} has no anchor 'gone'"),
+        ("ks-contract:C-99", "no appendix lists the contract 'C-99' (#c-99)"),
+        ("ks-source:gone", "no appendix lists the source 'gone' (#src-gone)"),
+        ("ks-lab:lab/gone.py", "no appendix lists the lab file"),
+        ("ks-lab:", "this is no kind of link we know"),
+        ("../other.html", "this is no kind of link we know"),
+        ("javascript:alert(1)", "this is no kind of link we know"),
+    ],
+)
+def test_a_reference_to_nothing_is_refused_by_name(href: str, why: str) -> None:
+    resolver = Resolver(_edition(), EPUB)
+    with pytest.raises(LinkError) as caught:
+        resolver(href, CHAPTER)
+    message = str(caught.value)
+    assert message.startswith(f"en/{CHAPTER}: link {href!r}: ")
+    assert why in message
+
+
+def test_a_preview_of_some_chapters_links_what_is_missing_to_its_top() -> None:
+    resolver = Resolver(sample_edition("en"), SINGLE_PAGE, partial=True)
+    assert resolver("ks-contract:C-07", CHAPTER) == "#"
+
+
+def test_an_anchor_of_a_chapter_is_not_taken_for_an_appendix() -> None:
+    edition = sample_edition("en")
+    impostor = make_block(CHAPTER, 90, "heading", '<h2 id="c-08">x</h2>', 1)
+    chapter = edition.chapter(CHAPTER)
+    chapter = replace(chapter, blocks=(*chapter.blocks, impostor))
+    resolver = Resolver(replace(edition, chapters=(chapter,)), SITE)
+    with pytest.raises(LinkError):
+        resolver("ks-contract:C-08", CHAPTER)
+
+
+def test_ids_and_their_uses_carry_the_chapter_on_a_shared_page() -> None:
+    svg = (
+        '<figure class="figure"><svg xmlns="http://www.w3.org/2000/svg"'
+        ' xmlns:xlink="http://www.w3.org/1999/xlink"'
+        ' aria-labelledby="t d"><title id="t">a</title><desc id="d">b</desc>'
+        '<path id="p" clip-path="url(#c)"/><use xlink:href="#p"/></svg>'
+        "</figure>"
+    )
+    resolver = Resolver(_edition(), SINGLE_PAGE)
+    html = to_xhtml(localise(svg, "s", resolver))
+    assert 'aria-labelledby="s--t s--d"' in html
+    assert 'id="s--p"' in html
+    assert 'clip-path="url(#s--c)"' in html
+    assert 'xlink:href="#s--p"' in html
+    assert html.count("xmlns=") == 1
+
+
+def test_an_empty_cell_stays_empty_in_html() -> None:
+    resolver = Resolver(_edition(), SITE)
+    root = localise("<p><b></b>a<br/></p>", CHAPTER, resolver)
+    assert to_html(root) == "<p><b></b>a<br></p>"
+
+
+def test_a_lab_path_becomes_an_anchor_of_letters_and_hyphens() -> None:
+    assert lab_anchor("lab/store/__init__.py") == "file-lab-store-init-py"
