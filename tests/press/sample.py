@@ -54,7 +54,8 @@ _WORDS = {
         "quote": "A quoted sentence.",
         "listing": "The smallest cut",
         "label": "Listing 5.1",
-        "rows": ("channel", "recall at 3"),
+        "row0": "channel",
+        "row1": "recall at 3",
         "lexical": "lexical",
         "table": "Recall by channel",
         "figure": "From source to evidence",
@@ -91,7 +92,8 @@ _WORDS = {
         "quote": "一句引文。",
         "listing": "最小的截断",
         "label": "代码 5.1",
-        "rows": ("通道", "召回率@3"),
+        "row0": "通道",
+        "row1": "召回率@3",
         "lexical": "词法",
         "table": "各通道的召回率",
         "figure": "从来源到证据",
@@ -125,7 +127,6 @@ def _figure(
 
 def _chapter_html(slug: str, w: dict[str, str]) -> list[tuple[str, str]]:
     """Kind and root of every block of the sample chapter, in order."""
-    rows = w["rows"]
     svg = (
         '<svg xmlns="http://www.w3.org/2000/svg" role="img" width="120"'
         ' height="40" viewBox="0 0 120 40" aria-labelledby="fig1-t fig1-d">'
@@ -173,7 +174,7 @@ def _chapter_html(slug: str, w: dict[str, str]) -> list[tuple[str, str]]:
         (
             "table",
             '<figure class="table"><table><thead><tr>'
-            f'<th scope="col">{rows[0]}</th><th scope="col">{rows[1]}</th>'
+            f'<th scope="col">{w["row0"]}</th><th scope="col">{w["row1"]}</th>'
             f"</tr></thead><tbody><tr><td>{w['lexical']}</td>"
             '<td><span class="value" data-evidence="term-evaluation">0.917'
             "</span></td></tr><tr><td>-</td><td></td></tr></tbody></table>"
