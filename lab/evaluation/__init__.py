@@ -1,0 +1,1 @@
+"""Measuring retrieval: metrics, and the runner that applies them."""
