@@ -13,9 +13,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
-from xml.etree import ElementTree
+
+from lxml import etree
 
 from book.press.blocks import Chapter, Edition
+from book.press.xhtml import local_name
 
 # Schemes of links that leave the book; anything else must be ours.
 _OUTSIDE: Final = ("https:", "http:", "mailto:")
@@ -26,7 +28,8 @@ _ID_LISTS: Final = frozenset(
 )
 _ID = re.compile(r'\sid="([^"]+)"')
 _URL = re.compile(r"url\(#([^)]+)\)")
-_XLINK: Final = "http://www.w3.org/1999/xlink"
+_XLINK_HREF: Final = "{http://www.w3.org/1999/xlink}href"
+_SVG: Final = "{http://www.w3.org/2000/svg}"
 
 
 class LinkError(ValueError):
@@ -177,48 +180,34 @@ class Resolver:
         return LinkError(f"{self._lang}/{slug}: link {href!r}: {why}")
 
 
-def localise(html: str, slug: str, resolver: Resolver) -> ElementTree.Element:
+def localise(html: str, slug: str, resolver: Resolver) -> etree._Element:
     """A block's fragment, as it stands in one output.
 
     Returns a new tree in which every link is resolved and, where chapters
     share a page, every id and every reference to one carries the slug.
-    Element names are plain; ``svg`` and ``math`` say their namespace in an
-    ordinary ``xmlns``, which XHTML needs and HTML allows.
     Raises :class:`LinkError`; ``ValueError`` when it is not XML.
     """
     try:
-        root = ElementTree.fromstring(html)
-    except ElementTree.ParseError as error:
+        root = etree.fromstring(html)
+    except etree.XMLSyntaxError as error:
         raise ValueError(f"{slug}: not well-formed XML: {error}") from None
-    _localise(root, "", slug, resolver)
+    for element in root.iter():
+        if local_name(element):
+            _localise(element, slug, resolver)
     return root
 
 
-def to_html(root: ElementTree.Element) -> str:
-    """A localised fragment as HTML, where ``<td/>`` would not be empty."""
-    return ElementTree.tostring(root, encoding="unicode", method="html")
-
-
-def to_xhtml(root: ElementTree.Element) -> str:
-    """A localised fragment as XHTML."""
-    return ElementTree.tostring(root, encoding="unicode", method="xml")
-
-
-def _localise(
-    element: ElementTree.Element, around: str, slug: str, resolver: Resolver
-) -> None:
-    space, _, name = element.tag.rpartition("}")
-    space = space.removeprefix("{")
-    element.tag = name
+def _localise(element: etree._Element, slug: str, resolver: Resolver) -> None:
     layout = resolver.layout
 
     def own(match: re.Match[str]) -> str:
         return f"url(#{layout.identity(slug, match[1])})"
 
-    for key, value in list(element.attrib.items()):
-        if key in ("href", f"{{{_XLINK}}}href"):
+    for raw_key, raw_value in list(element.attrib.items()):
+        key, value = str(raw_key), str(raw_value)
+        if key in ("href", _XLINK_HREF):
             # Inside a drawing, #id is a part of the same drawing.
-            inner = value.startswith("#") and space.endswith("/svg")
+            inner = value.startswith("#") and str(element.tag).startswith(_SVG)
             changed = (
                 f"#{layout.identity(slug, value[1:])}"
                 if inner
@@ -232,12 +221,4 @@ def _localise(
             )
         else:
             changed = _URL.sub(own, value)
-        del element.attrib[key]
-        element.set(key.replace(f"{{{_XLINK}}}", "xlink:"), changed)
-    if space != around:
-        if space:
-            element.set("xmlns", space)
-        if name == "svg":
-            element.set("xmlns:xlink", _XLINK)
-    for child in element:
-        _localise(child, space, slug, resolver)
+        element.set(key, changed)
