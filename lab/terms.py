@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import pairwise
 
 from lab.terms_tables import CJK, MARKS, character_class
 
@@ -90,4 +91,4 @@ def _pairs(run: str) -> list[str]:
     units = [m[0][: MAX_TERM // 2] for m in _CJK_CHARACTER.finditer(run)]
     if len(units) == 1:
         return units
-    return [a + b for a, b in zip(units, units[1:], strict=False)]
+    return [a + b for a, b in pairwise(units)]
