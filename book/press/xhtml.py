@@ -9,12 +9,11 @@ element has an end tag, and namespaces stand only on ``<svg>`` and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from lxml import etree
 
-XHTML: Final = "http://www.w3.org/1999/xhtml"
 _FOREIGN: Final = {
     "svg": "http://www.w3.org/2000/svg",
     "math": "http://www.w3.org/1998/Math/MathML",
@@ -39,6 +38,24 @@ def local_name(element: etree._Element) -> str:
 def text_of(element: etree._Element) -> str:
     """All the text in an element, as it stands."""
     return "".join(str(piece) for piece in element.itertext())
+
+
+def is_chrome(element: etree._Element) -> bool:
+    """Whether the element is no content: a number, a button, a back-link."""
+    return element.get("data-chrome") is not None
+
+
+def classes(element: etree._Element) -> list[str]:
+    """The element's classes, in order."""
+    return (element.get("class") or "").split()
+
+
+def tex_of(math: etree._Element) -> str:
+    """The TeX of a formula; ``ValueError`` when it carries none."""
+    for element in math.iter("{*}annotation"):
+        if element.text:
+            return str(element.text)
+    raise ValueError("a formula has no TeX annotation")
 
 
 def _attributes(element: etree._Element) -> dict[str, str]:
@@ -104,27 +121,38 @@ def _attribute_name(key: str) -> str:
         raise ValueError(f"attribute {name} is in namespace {space}") from None
 
 
-def without_empty_captions(root: etree._Element) -> None:
-    """Drop captions that hold nothing; a reading system would announce them."""
-    for caption in list(root.iter("figcaption", f"{{{XHTML}}}figcaption")):
-        parent = caption.getparent()
-        if parent is not None and not text_of(caption).strip():
-            parent.remove(caption)
+def without(root: etree._Element, names: Iterable[str]) -> None:
+    """Take out every element with one of these names, in any namespace.
+
+    The text behind each stays where it is. The root itself is kept.
+    """
+    for name in names:
+        for element in list(root.iter(f"{{*}}{name}")):
+            parent = element.getparent()
+            if parent is None:
+                continue
+            before = element.getprevious()
+            tail = element.tail or ""
+            if before is not None:
+                before.tail = (before.tail or "") + tail
+            else:
+                parent.text = (parent.text or "") + tail
+            parent.remove(element)
 
 
-def mark_lines(root: etree._Element, css_class: str = "l") -> None:
-    """Put every line of code into a ``<span>`` of its own.
+def mark_lines(root: etree._Element) -> None:
+    """Put every line of code into a ``<span class="l">`` of its own.
 
     A line that is a box of its own can wrap with a hanging indent. The text
     is unchanged: the line end stays, as the last character of its line.
     """
-    for pre in list(root.iter("pre", f"{{{XHTML}}}pre")):
+    for pre in list(root.iter("{*}pre")):
         code = pre.find("{*}code")
         if code is not None:
-            _mark_code(code, css_class)
+            _mark_code(code)
 
 
-def _mark_code(code: etree._Element, css_class: str) -> None:
+def _mark_code(code: etree._Element) -> None:
     lines: list[etree._Element] = []
     line: etree._Element | None = None
     # Elements of the source, each with its copy in the line being made.
@@ -133,7 +161,7 @@ def _mark_code(code: etree._Element, css_class: str) -> None:
         for piece in re.findall(r"[^\n]*\n|[^\n]+", text):
             if line is None:
                 line = etree.Element(str(code.tag).replace("code", "span"))
-                line.set("class", css_class)
+                line.set("class", "l")
                 lines.append(line)
                 opened = []
             common = 0
