@@ -133,9 +133,8 @@ class Policy:
     barrier: str | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.readers, str | bytes) or not isinstance(
-            self.readers, list | tuple | set | frozenset
-        ):
+        given: object = self.readers
+        if not isinstance(given, list | tuple | set | frozenset):
             raise InvalidInput("policy.readers: must be a list of names")
         names = set()
         for reader in self.readers:

@@ -53,9 +53,7 @@ def _signed(data: bytes) -> array.array[int]:
     return array.array("b", data)
 
 
-def cosines(
-    query: bytes, rows: Iterable[tuple[bytes, int]]
-) -> list[int]:
+def cosines(query: bytes, rows: Iterable[tuple[bytes, int]]) -> list[int]:
     """Return the cosine of ``query`` with each row in units of 2**-40.
 
     ``rows`` holds ``(data, norm)`` pairs. NumPy, where present, gives the
