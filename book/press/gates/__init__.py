@@ -16,6 +16,11 @@ from pathlib import Path
 from book.press.context import BuildContext
 from book.press.problems import Problem, Problems
 
+# Where the gates look for what pip cannot bring, and the command for it.
+NODE_MODULES = "locks/node/node_modules"
+INSTALL_NODE_MODULES = "PUPPETEER_SKIP_DOWNLOAD=1 npm ci --prefix locks/node"
+INSTALL_CHROMIUM = "apt-get install chromium fonts-noto-cjk"
+
 
 class Status(enum.Enum):
     """How a gate ended; the value is what the table prints."""
