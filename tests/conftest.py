@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 DATA = "KEEPS_SECRETS_DATA"
+STRICT = "KEEPS_SECRETS_STRICT"
+NO_DATA = f"{DATA} names no folder of public data"
+
+# Tests that need something a machine may lack. Under --strict the machine
+# is supposed to have it, so a skip of these is a failure.
+NEEDY = ("browser", "server", "data")
 
 
 @pytest.fixture(scope="session")
@@ -15,7 +22,7 @@ def data() -> Path:
     """The folder of public data; the test is skipped without it."""
     folder = os.environ.get(DATA)
     if not folder:
-        pytest.skip(f"{DATA} names no folder of public data")
+        pytest.skip(NO_DATA)
     path = Path(folder)
     if not path.is_dir():
         pytest.fail(f"{DATA} names {folder}, which is not a folder")
@@ -26,7 +33,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what needs data when there is none, and say so."""
     if os.environ.get(DATA):
         return
-    skip = pytest.mark.skip(reason=f"{DATA} names no folder of public data")
+    skip = pytest.mark.skip(reason=NO_DATA)
     for item in items:
         if item.get_closest_marker("data"):
             item.add_marker(skip)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Iterator[None]:
+    """Under --strict, turn the skip of a needy test into a failure."""
+    report = yield
+    needs = [name for name in NEEDY if item.get_closest_marker(name)]
+    if report.skipped and needs and os.environ.get(STRICT):
+        reason = report.longrepr
+        if isinstance(reason, tuple):
+            reason = reason[2]
+        report.outcome = "failed"
+        report.longrepr = f"--strict allows no skip of {needs}: {reason}"
+    return report

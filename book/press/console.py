@@ -33,6 +33,10 @@ class Console:
         if seconds >= 1:
             self.write(f"  {seconds:.1f} s")
 
+    def detail(self, line: str) -> None:
+        """One line below the step it belongs to."""
+        self.write(f"  {line.strip()}")
+
     def problems(self, error: Problems) -> None:
         """Print every problem, one a line, on the error stream."""
         for problem in error.problems[:SHOWN]:

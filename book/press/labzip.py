@@ -141,6 +141,11 @@ def write(path: Path, files: Iterable[Member]) -> LabZip:
             entry.create_system = 3
             entry.external_attr = 0o100644 << 16
             archive.writestr(entry, member.data)
+    return describe(path)
+
+
+def describe(path: Path) -> LabZip:
+    """Name, size and digest of a ZIP that was written."""
     data = path.read_bytes()
     return LabZip(path.name, len(data), hashlib.sha256(data).hexdigest())
 

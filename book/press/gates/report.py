@@ -44,7 +44,7 @@ def run_gates(
     """Run each gate; ``strict`` turns NOT RUN into FAIL."""
     results = []
     for gate in chosen:
-        context.progress(f"  gate: {gate.name}")
+        context.progress(f"gate: {gate.name}")
         result = run_gate(gate, staging, context)
         results.append(demanded(result) if strict else result)
     return tuple(results)
