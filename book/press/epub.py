@@ -28,6 +28,7 @@ from book.press.context import BuildContext
 from book.press.links import EPUB, Resolver, is_appendix, localise
 from book.press.wording import chapter_label, words
 from book.press.xhtml import (
+    classes,
     is_chrome,
     local_name,
     mark_lines,
@@ -309,6 +310,9 @@ class _Press:
             name = local_name(element)
             if name == "math" and not element.get("alttext"):
                 element.set("alttext", " ".join(tex_of(element).split()))
+            if name == "figure" and "formula" in classes(element):
+                # It may be wider than the page: let keys scroll it.
+                element.set("tabindex", "0")
             if name == "figcaption" and _empty(element):
                 parent = element.getparent()
                 if parent is not None:

@@ -74,7 +74,7 @@ HARD_CASES = (
     (
         "table",
         '<figure class="table"><table><thead><tr><th scope="col">a | b</th>'
-        '<th scope="col" class="right"></th></tr></thead><tbody><tr>'
+        '<th scope="col" class="right">count</th></tr></thead><tbody><tr>'
         "<td><code>x | y</code></td><td>\\| <em>e</em></td></tr><tr>"
         f"<td>{_TEX}</td><td>line<br/>line</td></tr><tr><td></td><td></td></tr>"
         "</tbody></table></figure>",

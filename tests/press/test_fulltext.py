@@ -95,7 +95,7 @@ def test_code_keeps_its_tabs_and_empty_lines(english: str) -> None:
 def test_a_bar_in_a_cell_does_not_end_the_cell(english: str) -> None:
     lines = section(english, f"{HARD}-0024").split("\n")
     assert lines[:3] == [
-        r"| a \| b |  |",
+        r"| a \| b | count |",
         "| --- | ---: |",
         r"| `x \| y` | \\\| *e* |",
     ]
