@@ -56,6 +56,9 @@ _POLICY: Final = "@@CSP@@"
 _INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 _INLINE_STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 
+# Punctuation no line may begin with.
+_STOPS = re.compile(r"[,.;:!?)\]}\u2019\u201d，。；：！？、）】》」』]+")
+
 # Words (characters, in Chinese) read in a minute, code read more slowly.
 _PACE: Final = {"en": 220, "zh": 400}
 
@@ -313,6 +316,8 @@ def _block_html(
         _scrolls(box, words["scroll_label"])
         element.addprevious(box)
         box.append(element)
+    for math in list(root.iter("{*}math")):
+        _keep_with_stop(math)
     if root.get("class") == "formula":
         _scrolls(root, words["scroll_formula"])
     return serialise(root)
@@ -329,6 +334,23 @@ def _add_anchor(heading: etree._Element, label: str) -> None:
             "aria-label": label,
         },
     ).text = "#"
+
+
+def _keep_with_stop(math: etree._Element) -> None:
+    """Let no line begin with the punctuation that follows a formula.
+
+    A formula is an object to the line breaker, which breaks on both sides.
+    """
+    stop = _STOPS.match(math.tail or "")
+    parent = math.getparent()
+    if stop is None or parent is None:
+        return
+    rest = (math.tail or "")[stop.end() :]
+    box = etree.Element("span", {"class": "ks-keep"})
+    math.addprevious(box)
+    box.append(math)
+    math.tail = stop[0]
+    box.tail = rest
 
 
 def _scrolls(element: etree._Element, label: str) -> None:
