@@ -307,7 +307,7 @@ def from_spec(spec: Mapping[str, Any]) -> Chunker:
     for made in CHUNKERS:
         if kind != made.KIND:
             continue
-        if version != made.VERSION:
+        if version is True or version != made.VERSION:
             raise InvalidInput(
                 f"chunker.version: {kind} is at {made.VERSION},"
                 f" not {version!r}; rebuild the index"
