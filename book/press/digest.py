@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import tomllib
 from dataclasses import dataclass
@@ -62,7 +63,7 @@ def has_git(root: Path) -> bool:
 
     An archive unpacked inside some other checkout is not.
     """
-    if not (root / ".git").exists():
+    if not (root / ".git").exists() or shutil.which("git") is None:
         return False
     if _git(root, "rev-parse", "--is-inside-work-tree") is None:
         raise Problems(
