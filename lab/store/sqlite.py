@@ -667,66 +667,65 @@ class SQLiteStore:
 
     def _first(self) -> sqlite3.Connection:
         """Open for writing, else for reading, else as an unchanging file."""
-        connection = self._connect()
         if self._memory:
-            return connection
-        try:
-            connection.execute("PRAGMA journal_mode=WAL").fetchone()
-            # Taking and dropping the write lock finds a read-only file or
-            # folder now, not at the first change.
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("ROLLBACK")
-            return connection
-        except sqlite3.OperationalError as error:
-            text = str(error)
-            if "readonly" not in text and "unable to open" not in text:
-                raise
-        self._drop(connection)
-        if not Path(self.path).exists():
-            raise StoreUnavailable(
-                f"{self.path}: cannot be created; check that its folder"
-                " exists and may be written"
-            )
-        self.read_only = True
-        self._suffix = "?mode=ro"
-        connection = self._connect()
-        try:
+            return self._connect()
+        for suffix in ("?mode=rwc", "?mode=ro", "?mode=ro&immutable=1"):
+            self._suffix = suffix
+            self.read_only = "ro" in suffix
+            if "immutable" in suffix:
+                self._refuse_unmerged()
+            try:
+                connection = self._connect()
+                self._probe(connection)
+                return connection
+            except sqlite3.OperationalError as error:
+                text = str(error)
+                if "readonly" not in text and "unable to open" not in text:
+                    raise
+            if not Path(self.path).is_file():
+                break
+        raise StoreUnavailable(
+            f"{self.path}: cannot be opened; check that its folder exists"
+            " and that you may read it"
+        )
+
+    def _probe(self, connection: sqlite3.Connection) -> None:
+        """Find out now, not at the first change, what may be done."""
+        if self.read_only:
             connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-            return connection
-        except sqlite3.OperationalError:
-            self._drop(connection)
+            return
+        connection.execute("PRAGMA journal_mode=WAL").fetchone()
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ROLLBACK")
+
+    def _refuse_unmerged(self) -> None:
         wal = Path(self.path + "-wal")
         if wal.exists() and wal.stat().st_size:
             raise StoreUnavailable(
                 f"{self.path}: has unmerged writes in {wal.name} and its"
                 " folder is read-only; open it once where it may be written"
             )
-        self._suffix = "?mode=ro&immutable=1"
-        return self._connect()
 
     def _connect(self) -> sqlite3.Connection:
-        if self._memory:
-            target = ":memory:"
-        else:
+        target = ":memory:"
+        if not self._memory:
             target = "file:" + quote(self.path) + self._suffix
+        connection = sqlite3.connect(
+            target,
+            uri=not self._memory,
+            isolation_level=None,
+            check_same_thread=False,
+        )
         try:
-            connection = sqlite3.connect(
-                target,
-                uri=not self._memory,
-                isolation_level=None,
-                check_same_thread=False,
-            )
-        except sqlite3.OperationalError as error:
-            if self._suffix == "?mode=rwc" and Path(self.path).is_file():
-                # A file that may be read only.
-                self._suffix = "?mode=ro"
-                self.read_only = True
-                return self._connect()
-            raise StoreUnavailable(
-                f"{self.path}: cannot be opened ({error}); check that its"
-                " folder exists and may be written"
-            ) from None
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
         self._open.append(connection)
+        return connection
+
+    @staticmethod
+    def _prepare(connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA busy_timeout={BUSY_MILLISECONDS}")
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute("PRAGMA temp_store=MEMORY")
@@ -744,7 +743,6 @@ class SQLiteStore:
         connection.execute(
             "CREATE TABLE temp.visible(document INTEGER PRIMARY KEY)"
         )
-        return connection
 
     def _take(self) -> sqlite3.Connection:
         if self._closed:
@@ -766,10 +764,6 @@ class SQLiteStore:
             connection.close()
         else:
             self._idle.put(connection)
-
-    def _drop(self, connection: sqlite3.Connection) -> None:
-        self._open.remove(connection)
-        connection.close()
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
