@@ -1,0 +1,273 @@
+"""Commands of the trusted side: apply, status, verify, purge, rebuild."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from lab.chunking import (
+    BlockChunker,
+    Chunker,
+    SectionChunker,
+    WindowChunker,
+)
+from lab.cli.commands import Commands, number
+from lab.cli.console import Console
+from lab.cli.opening import open_index
+from lab.encoders import Encoder
+from lab.encoders.counts import TermCounts
+from lab.encoders.hashing import SignedHashing
+from lab.errors import InvalidInput
+from lab.index import DocumentStatus, Status
+
+CHUNKERS: Mapping[str, Callable[..., Chunker]] = {
+    "window": WindowChunker,
+    "section": SectionChunker,
+    "block": BlockChunker,
+}
+
+
+def register(commands: Commands) -> None:
+    """Add the commands of this group."""
+    parser = commands.add(
+        "apply",
+        "carry out events, one JSON object a line",
+        _apply,
+        store=True,
+        more="Each event is its own transaction; one that is refused stops"
+        " no other.",
+    )
+    parser.add_argument(
+        "events", metavar="EVENTS", help="a .jsonl file, or - for input"
+    )
+    parser = commands.add(
+        "status",
+        "show what the index holds, or one document's state",
+        _status,
+        store=True,
+    )
+    parser.add_argument("--tenant", help="only this tenant's documents")
+    parser.add_argument("--doc", metavar="DOC_ID", help="one document")
+    commands.add(
+        "verify",
+        "look for every disagreement in the index",
+        _verify,
+        store=True,
+    )
+    commands.add(
+        "purge",
+        "make deleted text disappear from the index's files",
+        _purge,
+        store=True,
+    )
+    parser = commands.add(
+        "rebuild",
+        "chunk and encode every document anew",
+        _rebuild,
+        store=True,
+        more="What is not named stays as it is. Policies, revisions and"
+        " citations survive.",
+    )
+    parser.add_argument(
+        "--encoder",
+        metavar="NAME",
+        help="none, counts, hashing or hashing:DIMS",
+    )
+    parser.add_argument(
+        "--chunker",
+        metavar="NAME",
+        help="window, section or block, or NAME:SIZE:OVERLAP",
+    )
+
+
+def _apply(arguments: argparse.Namespace, console: Console) -> int:
+    lines = _events(arguments.events)
+    outcomes: list[dict[str, Any]] = []
+    with open_index(arguments.db, make=True) as index:
+        for place, line in enumerate(lines, 1):
+            console.progress(place, len(lines), "event")
+            # One at a time, so that a long file shows how far it is.
+            outcomes += [
+                {**outcome.to_data(), "number": place}
+                for outcome in index.apply([line])
+            ]
+    counts = Counter(str(outcome["state"]) for outcome in outcomes)
+    refused = [o for o in outcomes if o["state"] == "refused"]
+    for outcome in refused:
+        what = str(outcome["message"]).removeprefix("event 1: ")
+        if not console.json:
+            console.note(
+                f"line {outcome['number']} ({outcome['op']}) refused:"
+                f" {outcome['code']}: {what}"
+            )
+    told = ", ".join(f"{counts[state]} {state}" for state in sorted(counts))
+    console.say(told or "no events")
+    console.data({"outcomes": outcomes})
+    if not refused:
+        return 0
+    malformed = all(o["code"] == InvalidInput.code for o in refused)
+    return 2 if malformed else 3
+
+
+def _events(name: str) -> list[str]:
+    """Return the lines of an events file; only LF ends a line."""
+    try:
+        data = (
+            sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        )
+    except OSError as error:
+        raise InvalidInput(
+            f"{name}: cannot be read ({error.strerror})"
+        ) from None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise InvalidInput(
+            f"{name}: line {line} is not UTF-8; nothing was applied"
+        ) from None
+    return text.split("\n")
+
+
+def _status(arguments: argparse.Namespace, console: Console) -> int:
+    with open_index(arguments.db) as index:
+        status = index.status(arguments.tenant, arguments.doc)
+    if isinstance(status, DocumentStatus):
+        _document(status, console)
+        return 0
+    of = f" of {arguments.tenant}" if arguments.tenant else ""
+    console.say(
+        f"{arguments.db}: {status.documents} documents{of},"
+        f" {status.chunks} chunks, {status.tombstones} tombstones"
+    )
+    console.say(f"encoder  {status.encoder or 'none (lexical only)'}")
+    console.say(f"chunker  {status.chunker}")
+    console.say(f"terms    {status.terms}")
+    console.data(_overview(status))
+    return 0
+
+
+def _overview(status: Status) -> dict[str, object]:
+    return {
+        "documents": status.documents,
+        "tombstones": status.tombstones,
+        "chunks": status.chunks,
+        "encoder": status.encoder or None,
+        "chunker": status.chunker,
+        "terms": status.terms,
+    }
+
+
+def _document(status: DocumentStatus, console: Console) -> None:
+    policy = status.policy
+    state = "live" if status.live else "deleted"
+    console.say(
+        f"{status.tenant}/{status.doc_id}: {state}, revision"
+        f" {status.revision}, policy revision {status.policy_revision}"
+    )
+    if policy is not None:
+        console.say(f"readers  {', '.join(policy.readers) or 'nobody'}")
+        console.say(f"class    {policy.classification}")
+        if policy.barrier:
+            console.say(f"barrier  {policy.barrier}")
+        console.say(f"sha256   {status.sha256}")
+    console.data(
+        {
+            "tenant": status.tenant,
+            "doc_id": status.doc_id,
+            "live": status.live,
+            "revision": status.revision,
+            "policy_revision": status.policy_revision,
+            "sha256": status.sha256 or None,
+            "policy": None if policy is None else policy.to_data(),
+        }
+    )
+
+
+def _verify(arguments: argparse.Namespace, console: Console) -> int:
+    with open_index(arguments.db) as index:
+        faults = index.verify()
+        status = index.status()
+    assert isinstance(status, Status)
+    for fault in faults:
+        console.say(f"{fault.where}: {fault.what}")
+    console.data(
+        {"faults": [{"where": f.where, "what": f.what} for f in faults]}
+    )
+    if faults:
+        console.note(
+            f"{len(faults)} faults; restore a backup, or put the documents"
+            " again and `rebuild`"
+        )
+        return 1
+    console.say(
+        f"No fault in {status.documents} documents, {status.chunks} chunks."
+    )
+    return 0
+
+
+def _purge(arguments: argparse.Namespace, console: Console) -> int:
+    with open_index(arguments.db) as index:
+        beyond = index.purge()
+    console.say(f"Deleted text is gone from {arguments.db}. Out of reach are:")
+    for place in beyond:
+        console.say(f"  {place}")
+    console.data({"purged": arguments.db, "out_of_reach": beyond})
+    return 0
+
+
+def _rebuild(arguments: argparse.Namespace, console: Console) -> int:
+    changes: dict[str, Any] = {}
+    if arguments.encoder is not None:
+        changes["encoder"] = _encoder(arguments.encoder)
+    if arguments.chunker is not None:
+        changes["chunker"] = _chunker(arguments.chunker)
+    with open_index(arguments.db, to_rebuild=True) as index:
+        documents = index.rebuild(**changes)
+        status = index.status()
+    assert isinstance(status, Status)
+    console.say(
+        f"{documents} documents, {status.chunks} chunks rebuilt:"
+        f" encoder {status.encoder or 'none'}, chunker {status.chunker}"
+    )
+    console.data(_overview(status))
+    return 0
+
+
+def _encoder(text: str) -> Encoder | None:
+    name, _, size = text.partition(":")
+    if name == "none" and not size:
+        return None
+    if name == "counts" and not size:
+        return TermCounts()
+    if name == "hashing":
+        return (
+            SignedHashing(_size(size, "--encoder"))
+            if size
+            else (SignedHashing())
+        )
+    raise InvalidInput(
+        f"--encoder: {text!a}; must be none, counts, hashing or hashing:DIMS"
+    )
+
+
+def _chunker(text: str) -> Chunker:
+    name, *sizes = text.split(":")
+    made = CHUNKERS.get(name)
+    if made is None or len(sizes) > 2:
+        raise InvalidInput(
+            f"--chunker: {text!a}; must be window, section or block, or"
+            " NAME:SIZE:OVERLAP"
+        )
+    return made(*(_size(size, "--chunker") for size in sizes))
+
+
+def _size(text: str, what: str) -> int:
+    try:
+        return number(text)
+    except argparse.ArgumentTypeError as error:
+        raise InvalidInput(f"{what}: {error}") from None

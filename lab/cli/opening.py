@@ -1,0 +1,25 @@
+"""Opening the index that ``--db`` names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lab.errors import StoreUnavailable
+from lab.index import Index
+
+
+def open_index(
+    name: str, *, make: bool = False, to_rebuild: bool = False
+) -> Index:
+    """Open the index at a path or data source name.
+
+    Only with ``make`` is a missing one made: a command that reads must not
+    answer "nothing found" from an empty file it just created because of a
+    mistyped name.
+    """
+    if not make and "://" not in name and not Path(name).exists():
+        raise StoreUnavailable(
+            f"{name}: there is no index; make one with `sync` or `apply`, or"
+            " name yours with --db"
+        )
+    return Index.open(name, to_rebuild=to_rebuild)
