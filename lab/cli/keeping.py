@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from lab.chunking import (
@@ -17,6 +15,7 @@ from lab.chunking import (
 )
 from lab.cli.commands import Commands, number
 from lab.cli.console import Console
+from lab.cli.files import read_text
 from lab.cli.opening import open_index
 from lab.encoders import Encoder
 from lab.encoders.counts import TermCounts
@@ -85,7 +84,7 @@ def register(commands: Commands) -> None:
 
 
 def _apply(arguments: argparse.Namespace, console: Console) -> int:
-    lines = _events(arguments.events)
+    lines = read_text(arguments.events).split("\n")
     outcomes: list[dict[str, Any]] = []
     with open_index(arguments.db, make=True) as index:
         for place, line in enumerate(lines, 1):
@@ -111,26 +110,6 @@ def _apply(arguments: argparse.Namespace, console: Console) -> int:
         return 0
     malformed = all(o["code"] == InvalidInput.code for o in refused)
     return 2 if malformed else 3
-
-
-def _events(name: str) -> list[str]:
-    """Return the lines of an events file; only LF ends a line."""
-    try:
-        data = (
-            sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-        )
-    except OSError as error:
-        raise InvalidInput(
-            f"{name}: cannot be read ({error.strerror})"
-        ) from None
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise InvalidInput(
-            f"{name}: line {line} is not UTF-8; nothing was applied"
-        ) from None
-    return text.split("\n")
 
 
 def _status(arguments: argparse.Namespace, console: Console) -> int:

@@ -1,4 +1,4 @@
-"""Commands that show what holds: demo, leak, evidence."""
+"""Commands that show what holds: demo, evaluate, evidence."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lab import evidence, experiments
+from lab import canonical, evidence, experiments
 from lab.cli.commands import Commands, Run
 from lab.cli.console import Console
+from lab.cli.files import read_text, written
+from lab.cli.opening import open_index
 from lab.errors import InvalidInput, NotFound
+from lab.evaluation import runner
 from lab.experiments import Refuted, Unavailable
+from lab.fixture import load_fixture, populate, read_queries
+from lab.index import Index
+from lab.model import MODES
 
 
 def register(commands: Commands) -> None:
@@ -22,6 +28,7 @@ def register(commands: Commands) -> None:
         "cite, update, revoke, delete and replay, checking each step",
         _show("demo"),
     )
+    _evaluate_words(commands)
     _evidence_words(commands)
 
 
@@ -38,6 +45,55 @@ def _show(name: str) -> Run:
         return 0
 
     return run
+
+
+def _evaluate_words(commands: Commands) -> None:
+    parser = commands.add(
+        "evaluate",
+        "ask labelled questions and measure what comes back",
+        _evaluate,
+        store=True,
+        more="Without --queries, the fixture's questions are asked of the"
+        " fixture, in an\nindex of their own.",
+    )
+    parser.add_argument(
+        "--mode", default="hybrid", help=f"{', '.join(MODES)} (default hybrid)"
+    )
+    parser.add_argument(
+        "--no-rerank",
+        dest="rerank",
+        action="store_false",
+        help="keep the fused order",
+    )
+    parser.add_argument(
+        "--queries",
+        metavar="FILE",
+        help="your own labelled questions, asked of --db",
+    )
+    parser.add_argument(
+        "--output", metavar="FILE", help="write the measures there, as JSON"
+    )
+
+
+def _evaluate(arguments: argparse.Namespace, console: Console) -> int:
+    options = {"mode": arguments.mode, "rerank": arguments.rerank}
+    if arguments.queries is None:
+        fixture = load_fixture()
+        with Index.open(":memory:") as index:
+            populate(index, fixture)
+            report = runner.evaluate(index, fixture, **options)
+    else:
+        queries = read_queries(read_text(arguments.queries), arguments.queries)
+        with open_index(arguments.db) as index:
+            # No second opinion but the index's own check of each citation.
+            report = runner.ask(index, queries, lambda *_: True, **options)
+    for line in report.to_lines():
+        console.say(line)
+    claims = report.to_claims()
+    console.data(claims)
+    if arguments.output is not None:
+        written(Path(arguments.output), canonical.dumps(claims) + "\n")
+    return 1 if report.broken else 0
 
 
 def _evidence_words(commands: Commands) -> None:
