@@ -105,7 +105,8 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
         f"{EVIDENCE} summary": "每个有记录的实验：跑在什么上面，受什么限制，"
         "文件的摘要是什么。",
         f"{EVIDENCE} opening": "书中测得的每个数字都出自这些文件。claims 在"
-        "任何机器上都相同，重跑实验时逐项比对；observed 只对这里写明的那台机器成立。",
+        "任何机器上都相同，重跑实验时逐项比对；observed 只对这里写明的"
+        "那台机器成立。",
         LEDGER: "契约账本",
         f"{LEDGER} summary": "本书的每条承诺、它不承诺什么，以及一旦它不成立"
         "就会失败的测试。",

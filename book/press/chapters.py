@@ -135,6 +135,8 @@ class _Writer:
             return result.html
         if isinstance(result, Reference):
             name = self._reference(result, line)
+            if result.label not in self._labels:
+                return escape(name)
             anchor = escape_attribute(f"ks:#{_label_anchor(result.label)}")
             return f'<a class="ref" href="{anchor}">{escape(name)}</a>'
         self._fault(

@@ -177,7 +177,7 @@ def check_images(text: Text) -> Iterator[Problem]:
             source = str(token.attrGet("src") or "")
             remote = "remote " if re.match(r"(https?:)?//", source) else ""
             yield text.problem(
-                line, f"a {remote}image: {source}", "draw it: figure(…)"
+                line, f"an image: {remote}{source}", "draw it: figure(…)"
             )
 
 

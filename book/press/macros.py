@@ -165,6 +165,10 @@ def expand(
                 line + number for number in range(1, value.count("\n") + 1)
             )
         line += value.count("\n")
+    if expression is not None:
+        out.problems.append(
+            Problem(page.file, opened, "a macro without its closing }}")
+        )
     out.text = "".join(pieces)
     return out
 
