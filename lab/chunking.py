@@ -186,11 +186,12 @@ class SectionChunker(_Settings):
             yield units[first].start, unit.end
             if following is None:
                 return
+            # At ``first`` it would not fit, so a new chunk starts later.
             start = last + 1
-            while (
-                start - 1 > first
-                and _between(units[start - 1], unit) <= self.overlap_tokens
-                and self._fits(units[start - 1], following)
+            while _between(
+                units[start - 1], unit
+            ) <= self.overlap_tokens and self._fits(
+                units[start - 1], following
             ):
                 start -= 1
             first = start

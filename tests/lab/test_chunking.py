@@ -326,6 +326,12 @@ def test_a_heading_starts_a_chunk_and_nothing_is_repeated_across_it() -> None:
     assert texts(BlockChunker(), source) == ["# A\n\none", "# B\n\ntwo"]
 
 
+def test_a_quoted_heading_starts_no_section() -> None:
+    source = "a\n\n> # quoted\n\nb"
+    assert texts(BlockChunker(), source) == [source]
+    assert texts(SectionChunker(), source) == [source]
+
+
 def test_python_read_as_markdown_loses_nothing() -> None:
     source = "import os\n# one\nx = 1\n\n# two\ny = 2\n"
     for chunker in DEFAULTS:

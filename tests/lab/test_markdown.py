@@ -139,6 +139,20 @@ def test_a_link_definition_is_no_setext_heading() -> None:
     assert outline("[a]: /url\nText\n===") == [(1, "Text")]
 
 
+def test_what_cannot_interrupt_a_paragraph_stays_in_it() -> None:
+    assert outline("Text\n2. two\n===") == [(1, "Text 2. two")]
+    assert outline("Text\n<b>\n===") == [(1, "Text <b>")]
+    assert outline("Text\n<b>\n# yes") == [(1, "yes")]
+    assert outline("> Text\n<b>\n# yes") == [(1, "yes")]
+    assert outline("Text\n1. one\n===") == []
+    assert outline("Text\n    # no\n===") == [(1, "Text # no")]
+
+
+def test_an_empty_item_ends_at_a_blank_line() -> None:
+    assert outline("-\n\n  # yes") == [(1, "yes")]
+    assert outline("-\n  # no\n\n  # no") == []
+
+
 def test_a_heading_in_a_quote_or_list_does_not_divide_the_document() -> None:
     text = "> # quoted\n\n- # listed\n\n# real\n"
     assert outline(text) == [(1, "real")]
