@@ -56,6 +56,9 @@ _POLICY: Final = "@@CSP@@"
 _INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 _INLINE_STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 
+# A figure or a table from evidence says so: NAME, or NAME:where in it.
+_EVIDENCE = re.compile(r'data-(?:evidence|value)="([^":]+)[":]')
+
 # Punctuation no line may begin with.
 _STOPS = re.compile(r"[,.;:!?)\]}\u2019\u201d，。；：！？、）】》」』]+")
 
@@ -85,9 +88,7 @@ def render(
         shutil.rmtree(site)
     templates = context.root / _TEMPLATES
     words = tomllib.loads((templates / "words.toml").read_text("utf-8"))
-    frames = [
-        Frame(edition, words[lang]) for lang, edition in editions.items()
-    ]
+    frames = [Frame(edition, words[lang]) for lang, edition in editions.items()]
     site_url = frames[0].edition.metadata.get("site_url", "")
     pages = _Pages(frames, templates, downloads(staging), _lab_folder(context))
     with tempfile.TemporaryDirectory() as name:
@@ -279,7 +280,7 @@ def chapter_facts(chapter: Chapter, words: Mapping[str, str]) -> list[Fact]:
         evidence[f"ks-evidence:{chapter.experiment}"] = None
     if not chapter.number.isalpha():
         for block in chapter.blocks:
-            for name in re.findall(r'data-evidence="([^"]+)"', block.html):
+            for name in _EVIDENCE.findall(block.html):
                 evidence[f"ks-evidence:{name}"] = None
             for href in re.findall(r'href="(ks-[^"]+)"', block.html):
                 if href.startswith("ks-evidence:"):
@@ -359,7 +360,9 @@ def _scrolls(element: etree._Element, label: str) -> None:
     element.set("aria-label", label)
 
 
-def _mkdocs(config: Mapping[str, Any], work: Path, context: BuildContext) -> None:
+def _mkdocs(
+    config: Mapping[str, Any], work: Path, context: BuildContext
+) -> None:
     # JSON is YAML, and needs no care about quoting.
     file = work / "mkdocs.yml"
     file.write_text(json.dumps(config, ensure_ascii=False), "utf-8")

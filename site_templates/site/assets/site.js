@@ -336,6 +336,7 @@
     const list = document.createElement("ol");
     found.slice(0, 30).forEach((hit) => list.append(show(hit, terms)));
     results.replaceChildren(list);
+    results.dataset.query = query.value;
     status.textContent = !found.length
       ? `${words.search_none} ${words.search_none_help}`
       : found.length === 1 ? words.search_one : words.search_many.replace("{n}", found.length);
