@@ -75,13 +75,25 @@
     }
     return null;
   }
+  /* Bring a block to a height in the window. What lies around the goal is
+     laid out only when it comes near, so it takes a few frames to settle. */
+  var goal = 0;
   function show(block, top) {
-    /* Twice: the first jump lays out what lies around the goal. */
-    for (var turn = 0; turn < 2; turn += 1) {
-      var now = block.getBoundingClientRect().top;
-      window.scrollBy(0, now - top);
-    }
+    var mine = goal += 1;
+    var frames = 0;
+    var calm = 0;
+    (function step() {
+      if (mine !== goal) return;
+      var off = block.getBoundingClientRect().top - top;
+      calm = Math.abs(off) < 1 ? calm + 1 : 0;
+      window.scrollBy(0, off);
+      frames += 1;
+      if (calm < 3 && frames < 30) window.requestAnimationFrame(step);
+    })();
   }
+  ["wheel", "touchstart", "keydown", "pointerdown"].forEach(function (name) {
+    window.addEventListener(name, function () { goal += 1; }, { passive: true });
+  });
 
   var current = null;
   function markCurrent(slug) {
@@ -148,7 +160,7 @@
     }, 8000);
   }
   resume();
-  remember();
+  if (!goal) remember();
 
   /* ---- Contents ------------------------------------------------------- */
 
