@@ -368,7 +368,7 @@ def _link_fault(
         file = rest.partition("::")[0]
         if not (library.root / file).is_file():
             return f"a link to {file}, which does not exist", ""
-    elif scheme in appendices.HOMES:
+    elif scheme in appendices.HOMES and _readable(scheme, library):
         home = appendices.HOMES[scheme]
         anchor = appendices.anchor(scheme, rest)
         if home not in anchors:
@@ -377,3 +377,12 @@ def _link_fault(
         if anchor not in anchors[home]:
             return f"a link to {rest}, which {home} does not list", ""
     return None
+
+
+def _readable(scheme: str, library: Library) -> bool:
+    """Whether the register behind a scheme could be read at all."""
+    registers = {
+        "ks-contract": library.contracts,
+        "ks-source": library.sources,
+    }
+    return registers.get(scheme, {}) is not None
