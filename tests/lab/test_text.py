@@ -252,6 +252,8 @@ def test_a_span_after_an_emoji_moves_in_utf16() -> None:
     # Two of the twelve code points before it take two units each.
     assert to_utf16(text, 12, 13) == Utf16Span(14, 15)
     assert to_utf16(text, 0, 2) == Utf16Span(0, 4)
+    # The last code point of the first plane takes one unit.
+    assert to_utf16("ａ\uffffb", 2, 3) == Utf16Span(2, 3)
     units = text.encode("utf-16-le")
     assert units[14 * 2 : 15 * 2].decode("utf-16-le") == "5"
 
