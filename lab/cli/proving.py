@@ -28,6 +28,11 @@ def register(commands: Commands) -> None:
         "cite, update, revoke, delete and replay, checking each step",
         _show("demo"),
     )
+    commands.add(
+        "leak",
+        "attack bm25() under a filter, then the lab, as one reader",
+        _show("leak"),
+    )
     _evaluate_words(commands)
     _evidence_words(commands)
 
