@@ -61,9 +61,13 @@
   });
 
   /* ---- Drawer: a checkbox that works without us; Esc closes it. ---------- */
-  const drawer = $("__drawer");
-  const drawerLabel = document.querySelector(".ks-drawer > span");
-  drawer.setAttribute("aria-label", drawerLabel.textContent);
+  const drawer = $("ks-drawer");
+  addEventListener("click", (event) => {
+    const inside = event.target.closest?.(".md-sidebar--primary, .md-header");
+    if (drawer.checked && !inside) drawer.checked = false;
+  });
+  /* A page that comes back from the browser's memory comes back closed. */
+  addEventListener("pageshow", () => { drawer.checked = false; });
   document.querySelector(".ks-nav a[aria-current]")?.scrollIntoView({ block: "nearest" });
   scrollTo(scrollX, scrollY);
 
@@ -295,6 +299,8 @@
     top.append(number, marked(hit.page.title, fold(hit.page.title), terms));
     item.append(top);
     hit.hits.slice(0, 3).forEach(({ section }) => {
+      /* A chapter found by its title alone has nothing more to show. */
+      if (!section.anchor && !section.text) return;
       const url = section.anchor ? `${hit.page.url}#${section.anchor}` : hit.page.url;
       const a = link(url, "ks-hit__section");
       if (section.anchor) {
@@ -379,7 +385,7 @@
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || dialog.open) return;
-    if (event.target.closest?.("input:not(.md-toggle), textarea, select, [contenteditable]")) return;
+    if (event.target.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable]")) return;
     if (event.key === "Escape" && drawer.checked) {
       drawer.checked = false;
       drawer.focus();
