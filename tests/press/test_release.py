@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -171,6 +172,27 @@ def test_not_run_names_the_command_and_strict_makes_it_a_failure(
     (strict,) = run_gates(gates, tmp_path, context, strict=True)
     assert strict.status is Status.FAIL
     assert "apt-get install chromium" in str(strict.findings[0])
+
+
+def test_a_gate_that_works_apart_keeps_its_place_in_the_table(
+    tmp_path: Path, context: BuildContext
+) -> None:
+    later = threading.Event()
+
+    def waiting(_staging: Path, _context: BuildContext) -> GateResult:
+        # Would wait in vain if the gate after it were not running too.
+        return passed() if later.wait(10) else failed([Problem("a", 0, "b")])
+
+    def setting(_staging: Path, _context: BuildContext) -> GateResult:
+        later.set()
+        return passed()
+
+    gates = [Gate("slow", waiting, apart=True), Gate("quick", setting)]
+    results = run_gates(gates, tmp_path, context)
+    assert [(r.name, r.status) for r in results] == [
+        ("slow", Status.PASS),
+        ("quick", Status.PASS),
+    ]
 
 
 def test_judged_passes_only_without_findings() -> None:

@@ -71,12 +71,15 @@ class Gate:
     """A named pass: ``run(staging, context)`` judges the outputs there.
 
     ``order`` places the gate in the table and in the run, smallest first:
-    cheap gates before those that start a browser.
+    cheap gates before those that start a browser. ``apart`` says that the
+    work is done by other processes, so that it may go on beside the gates
+    after it.
     """
 
     name: str
     run: Callable[[Path, BuildContext], GateResult]
     order: int = 50
+    apart: bool = False
 
 
 def run_gate(gate: Gate, staging: Path, context: BuildContext) -> GateResult:
