@@ -34,9 +34,31 @@ MONO: Final = (
 SIZE: Final = 15.0
 LINE: Final = 1.35
 
-# Widths in ems of a wide sans (DejaVu Sans and Verdana), rounded up.
-_NARROW: Final = frozenset("iIjl.,:;'|!()[]ft \"`/\\-r")
-_WIDE: Final = frozenset("mMwW@%\N{EM DASH}\N{HORIZONTAL ELLIPSIS}→←↑↓")
+# Widths in ems, each the larger of DejaVu Sans's and Verdana's.
+_ADVANCES: Final = {
+    0.30: "'ijl",
+    0.36: " ,./:;\\|",
+    0.40: "ft",
+    0.46: "!()-[]IJr",
+    0.50: '"*_`',
+    0.55: "?csz",
+    0.60: "FLkvxy",
+    0.65: "$0123456789EPSTYabdeghnopqu{}",
+    0.70: "ABCKRVXZ",
+    0.75: "NU",
+    0.80: "&DGHOQ",
+    0.85: "#+<=>^w~",
+    0.90: "M",
+    1.08: "%@Wm",
+}
+_ADVANCE: Final = {
+    character: width
+    for width, characters in _ADVANCES.items()
+    for character in characters
+}
+# Whatever else is not a full-width character: arrows, dashes, accents.
+_OTHER: Final = 1.05
+_MONO: Final = 0.62
 _BOLD: Final = 1.12
 
 
@@ -53,15 +75,9 @@ def text_width(text: str, size: float = SIZE, *, mono: bool = False) -> float:
         if unicodedata.east_asian_width(character) in "WF":
             ems += 1.0
         elif mono:
-            ems += 0.62
-        elif character in _NARROW:
-            ems += 0.46
-        elif character in _WIDE:
-            ems += 1.05
-        elif character.isupper():
-            ems += 0.79
+            ems += _MONO
         else:
-            ems += 0.66
+            ems += _ADVANCE.get(character, _OTHER)
     return ems * size
 
 
