@@ -133,6 +133,7 @@ COMMANDS = (
         "book.press.rerun:run",
         lock="test",
         options=(
+            flag("--record", "write what the experiments say now"),
             Option(
                 "names",
                 "experiments; all when none is named",
