@@ -7,9 +7,11 @@ markup, in the places where that has gone wrong before.
 
 from __future__ import annotations
 
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
+from book.press import contentmap, epub, fulltext, offline
 from book.press.blocks import Chapter, Edition, Heading, Part, make_block
 from book.press.context import BuildContext
 from tests.press.sample import sample_edition
@@ -191,3 +193,53 @@ def context(root: Path) -> BuildContext:
         version="1.0.0",
         dirty=False,
     )
+
+
+def print_all(folder: Path) -> None:
+    """Every output of the complete sample, and its content map.
+
+    The site is reduced to what is read back: its blocks between two marks.
+    """
+    editions = complete_editions()
+    facts = context(Path(__file__).resolve().parents[2])
+    for renderer in (fulltext, offline, epub):
+        renderer.render(editions, folder, facts)
+    for lang, edition in editions.items():
+        pages = folder / "site" / lang
+        pages.mkdir(parents=True)
+        for chapter in edition.chapters:
+            blocks = "\n".join(block.html for block in chapter.blocks)
+            (pages / f"{chapter.slug}.html").write_text(
+                "<!doctype html>\n<!-- blocks:start -->\n"
+                f"{blocks}\n<!-- blocks:end -->\n",
+                "utf-8",
+            )
+    contentmap.write(editions, folder, facts)
+
+
+def damage(path: Path, old: str, new: str) -> None:
+    """Change a text file in one place; it must have that place once."""
+    text = path.read_text("utf-8")
+    assert text.count(old) == 1, (path.name, old, text.count(old))
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+def damage_epub(path: Path, member: str, old: str, new: str) -> None:
+    """Change one entry of an e-book in one place, and pack it again."""
+    with zipfile.ZipFile(path) as packed:
+        entries = [(info, packed.read(info)) for info in packed.infolist()]
+    assert any(info.filename == member for info, _ in entries)
+    with zipfile.ZipFile(path, "w") as packed:
+        for info, content in entries:
+            if info.filename == member:
+                text = content.decode("utf-8")
+                assert text.count(old) == 1, (member, old, text.count(old))
+                content = text.replace(old, new).encode("utf-8")
+            packed.writestr(info, content)
+
+
+def line_of(path: Path, member: str, text: str) -> int:
+    """The line of an entry of an e-book on which ``text`` begins."""
+    with zipfile.ZipFile(path) as packed:
+        content = packed.read(member).decode("utf-8")
+    return content[: content.index(text)].count("\n") + 1
