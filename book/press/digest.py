@@ -127,6 +127,18 @@ def manifest_problems(root: Path, files: tuple[str, ...]) -> list[Problem]:
     return missing + extra
 
 
+def refresh_manifest(root: Path) -> bool:
+    """Write MANIFEST anew in a checkout; whether anything changed."""
+    if not has_git(root):
+        return False
+    path = root / "MANIFEST"
+    text = manifest(tracked(root))
+    if path.exists() and path.read_text("utf-8") == text:
+        return False
+    path.write_text(text, "utf-8", newline="\n")
+    return True
+
+
 def tree_digest(root: Path, files: tuple[str, ...]) -> str:
     """SHA-256 over name and content of each file that is source."""
     digest = hashlib.sha256()
@@ -169,7 +181,4 @@ def read_source(root: Path) -> Source:
 
 
 if __name__ == "__main__":
-    here = Path(__file__).resolve().parents[2]
-    (here / "MANIFEST").write_text(
-        manifest(tracked(here)), "utf-8", newline="\n"
-    )
+    refresh_manifest(Path(__file__).resolve().parents[2])

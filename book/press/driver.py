@@ -19,7 +19,7 @@ from book.press import contentmap, labzip, publish
 from book.press.blocks import Edition
 from book.press.console import Console, count
 from book.press.context import BuildContext
-from book.press.digest import Source, read_source
+from book.press.digest import Source, read_source, refresh_manifest
 from book.press.gates import GateResult, Status
 from book.press.gates.report import all_gates, run_gates, summary, table
 from book.press.links import LinkError
@@ -43,6 +43,8 @@ def build(args: argparse.Namespace, root: Path) -> int:
     dist = root / "dist"
     try:
         publish.recover(root, dist)
+        if not args.strict and refresh_manifest(root):
+            console.write("MANIFEST was out of date and is written anew")
         source = read_source(root)
         with publish.staging(root) as home:
             context = make(source, home, console)

@@ -84,6 +84,17 @@ def test_a_manifest_that_misses_a_file_is_refused(tree: Path) -> None:
     assert "python3 -m book.press.digest" in problem.hint
 
 
+def test_the_manifest_is_written_anew_when_it_misses_a_file(
+    tree: Path,
+) -> None:
+    assert digest.refresh_manifest(tree) is False
+    (tree / "b.txt").write_text("b\n")
+    git(tree, "add", ".")
+    assert digest.refresh_manifest(tree) is True
+    text = (tree / "MANIFEST").read_text("utf-8")
+    assert text == "a.txt\nb.txt\npyproject.toml\n"
+
+
 def test_a_tree_without_git_is_refused(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[project]\nversion = "1"\n')
     (tmp_path / "MANIFEST").write_text("pyproject.toml\n")
