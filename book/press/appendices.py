@@ -7,29 +7,38 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from book.press import appendix_core
 from book.press.blocks import Chapter
 from book.press.chapters import Fragment
 from book.press.evidence import Evidence, evidence_names
 from book.press.library import Library
-from book.press.links import contract_anchor, evidence_anchor, source_anchor
+from book.press.links import (
+    contract_anchor,
+    evidence_anchor,
+    lab_anchor,
+    source_anchor,
+)
 from book.press.xhtml import escape, escape_attribute
 
 SOURCES: Final = "a-sources"
 EVIDENCE: Final = "b-evidence"
 LEDGER: Final = "d-ledger"
 GLOSSARY: Final = "f-glossary"
-SLUGS: Final = frozenset({SOURCES, EVIDENCE, LEDGER, GLOSSARY})
+CORE: Final = appendix_core.SLUG
+SLUGS: Final = frozenset({SOURCES, EVIDENCE, LEDGER, GLOSSARY, CORE})
 
 # Which appendix each scheme of links leads to.
 HOMES: Final[Mapping[str, str]] = {
     "ks-contract": LEDGER,
     "ks-evidence": EVIDENCE,
+    "ks-lab": CORE,
     "ks-source": SOURCES,
 }
 
 _ANCHORS: Final[Mapping[str, Callable[[str], str]]] = {
     "ks-contract": contract_anchor,
     "ks-evidence": evidence_anchor,
+    "ks-lab": lab_anchor,
     "ks-source": source_anchor,
 }
 
@@ -158,6 +167,13 @@ def generate(
 
     Raises ``MacroError`` when evidence it lists cannot be read.
     """
+    if slug == CORE:
+        said = appendix_core.WORDS[lang]
+        whole = tuple(appendix_core.core(lang, library))
+        start = _paragraph(escape(said["opening"]))
+        return Generated(
+            escape(said["title"]), said["summary"], (start, *whole)
+        )
     words = _WORDS[lang]
     maker = {
         SOURCES: _sources,

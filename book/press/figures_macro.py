@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -84,12 +85,15 @@ def finished(svg: str, alt: str, prefix: str, name: str) -> str:
 
 def _draw(path: Path) -> Callable[[str], str]:
     """The figure's ``draw``, from its own file and no other."""
-    spec = importlib.util.spec_from_file_location(
-        f"book.figures.{path.stem}", path
-    )
+    spec = importlib.util.spec_from_file_location(f"_figure_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise MacroError(f"book/figures/{path.name} cannot be loaded")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    # Dataclasses look their module up while it is being made.
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules[spec.name]
     draw: Callable[[str], str] = module.draw
     return draw

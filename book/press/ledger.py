@@ -11,7 +11,7 @@ from typing import Any
 
 from book.press.manuscript import LANGUAGES, Page, read_text, read_toml
 from book.press.problems import Problem, Problems
-from book.press.symbols import defines
+from book.press.symbols import defines, parsed
 
 FILE = "lab/contracts.toml"
 _KEYS = frozenset({"id", "group", "title", "scope", "tests", *LANGUAGES})
@@ -148,7 +148,7 @@ def _claims(
     for path in sorted((root / "tests").rglob("test_*.py")):
         file = path.relative_to(root).as_posix()
         try:
-            tree = ast.parse(read_text(root, file))
+            tree = parsed(read_text(root, file))
         except SyntaxError as error:
             message = f"not valid Python: {error.msg}"
             problems.append(Problem(file, error.lineno or 0, message))

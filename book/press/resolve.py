@@ -114,6 +114,9 @@ def load(root: Path, macros: Mapping[str, Macro] = MACROS) -> Loaded:
                         Problem(where, 0, error.message, error.hint)
                     )
                     unreadable.add((lang, slug))
+                except Problems as error:
+                    problems.extend(error.problems)
+                    unreadable.add((lang, slug))
     editions = {lang: _edition(lang, plan, chapters) for lang in LANGUAGES}
     problems.extend(_register_problems(library, pages, editions))
     if not unreadable:
@@ -364,13 +367,14 @@ def _link_fault(
         if anchor and anchor not in anchors[target]:
             hint = nearest(anchor, sorted(anchors[target]))
             return f"a link to {target}#{anchor}, which is not there", hint
-    elif scheme == "ks-lab":
-        file = rest.partition("::")[0]
-        if not (library.root / file).is_file():
-            return f"a link to {file}, which does not exist", ""
     elif scheme in appendices.HOMES and _readable(scheme, library):
         home = appendices.HOMES[scheme]
-        anchor = appendices.anchor(scheme, rest)
+        name = rest.partition("::")[0]
+        if scheme == "ks-lab" and not (library.root / name).is_file():
+            return f"a link to {name}, which does not exist", ""
+        if scheme == "ks-lab" and home not in anchors:
+            return None
+        anchor = appendices.anchor(scheme, name)
         if home not in anchors:
             message = f"a link to {rest} needs the appendix {home}"
             return message, "list it in book/book.toml"

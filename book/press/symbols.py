@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -68,9 +69,18 @@ def source_of(
     return code
 
 
+@functools.lru_cache(maxsize=512)
+def parsed(text: str) -> ast.Module:
+    """The syntax tree of Python source; ``SyntaxError`` when it is none.
+
+    The same files are asked about many times in a run. Not to be changed.
+    """
+    return ast.parse(text)
+
+
 def defines(text: str, names: Sequence[str]) -> bool:
     """Whether a Python file defines ``names`` (class, method) in turn."""
-    scope: Sequence[ast.stmt] = ast.parse(text).body
+    scope: Sequence[ast.stmt] = parsed(text).body
     for name in names:
         found = [
             node
@@ -120,7 +130,7 @@ def _symbol(
     elisions: Sequence[str],
 ) -> list[str]:
     try:
-        tree = ast.parse(text)
+        tree = parsed(text)
     except SyntaxError as error:
         raise MacroError(f"{path}:{error.lineno}: {error.msg}") from None
     scope: Sequence[ast.stmt] = tree.body

@@ -17,7 +17,13 @@ ROOT = Path(__file__).parents[2]
 FIGURES = sorted(path.stem for path in (ROOT / "book/figures").glob("*.py"))
 
 DRAW = """\
+from __future__ import annotations
+from dataclasses import dataclass
 from book.press.svg import Drawing
+
+@dataclass(frozen=True)
+class Words:
+    title: str
 
 def draw(lang):
     d = Drawing(200, 60, {"en": "A box", "zh": "方框"}[lang], "One box.")
