@@ -152,10 +152,12 @@ class Report:
             lines.append(
                 f"{kind:<15}{mean.count:>5}   found nothing {_show(mean.value)}"
             )
-        for name in self.unanswerable:
-            lines.append(f"{name}: no readable chunk holds an anchor")
-        for name in self.broken:
-            lines.append(f"{name}: had to find nothing and did not")
+        for names, what in (
+            (self.unanswerable, "have no readable chunk with an anchor"),
+            (self.broken, "had to find nothing here and did not"),
+        ):
+            if names:
+                lines.append(f"{len(names)} {what}, {names[0]} first")
         return lines
 
 

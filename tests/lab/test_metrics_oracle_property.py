@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lab.evaluation import metrics
@@ -36,6 +36,8 @@ def oracle(measure, run, gold):
     return ir_measures.calc_aggregate([measure], qrels, scored)[measure]
 
 
+# ir_measures loads its providers on first use, which takes a while.
+@settings(deadline=None)
 @given(ranking=RANKING, gold=GOLD, k=K)
 def test_every_measure_agrees_with_the_oracle(ranking, gold, k):
     pairs = [
@@ -50,6 +52,7 @@ def test_every_measure_agrees_with_the_oracle(ranking, gold, k):
         assert math.isclose(value, expected, abs_tol=1e-9), theirs
 
 
+@settings(deadline=None)
 @given(
     run=st.dictionaries(st.sampled_from("pqrs"), RANKING),
     gold=st.fixed_dictionaries(dict.fromkeys("pqrs", GOLD)),
