@@ -11,6 +11,7 @@ from book.press import appendix_core
 from book.press.blocks import Chapter
 from book.press.chapters import Fragment
 from book.press.evidence import Evidence, evidence_names
+from book.press.ledger import GROUPS
 from book.press.library import Library
 from book.press.links import (
     contract_anchor,
@@ -321,10 +322,16 @@ def _ledger(
     library: Library,
     written: Sequence[Chapter],
 ) -> Iterable[Fragment]:
-    for contract in (library.contracts or {}).values():
+    group = ""
+    contracts = (library.contracts or {}).values()
+    order = list(GROUPS)
+    for contract in sorted(contracts, key=lambda one: order.index(one.group)):
+        if contract.group != group:
+            group = contract.group
+            yield _heading(2, f"group-{group}", escape(GROUPS[group][lang]))
         name = escape(contract.id)
         yield _heading(
-            2,
+            3,
             contract_anchor(contract.id),
             f"{name} · {escape(contract.title[lang])}",
         )

@@ -7,13 +7,24 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from book.press.manuscript import LANGUAGES, Page, read_text, read_toml
 from book.press.problems import Problem, Problems
 from book.press.symbols import defines, parsed
 
 FILE = "lab/contracts.toml"
+# The groups of the printed ledger, in its order.
+GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
+    "input": {"en": "What goes in", "zh": "进来的东西"},
+    "access": {"en": "Who may see what", "zh": "谁能看见什么"},
+    "retrieval": {"en": "Finding", "zh": "检索"},
+    "evidence": {"en": "Citations and evidence", "zh": "引用与证据"},
+    "lifecycle": {"en": "Change and deletion", "zh": "变更与删除"},
+    "evaluation": {"en": "Measuring", "zh": "度量"},
+    "answers": {"en": "Answers", "zh": "回答"},
+    "service": {"en": "In service", "zh": "投入使用"},
+}
 _KEYS = frozenset({"id", "group", "title", "scope", "tests", *LANGUAGES})
 
 
@@ -115,6 +126,8 @@ def _faults(entry: Mapping[str, Any]) -> list[str]:
         return faults
     if not re.fullmatch(r"C-\d{2,}", str(entry["id"])):
         faults.append("its id is not of the form C-07")
+    if entry["group"] not in GROUPS:
+        faults.append(f"its group is none of {', '.join(GROUPS)}")
     for key in ("id", "group", *LANGUAGES):
         if not isinstance(entry[key], str) or not entry[key]:
             faults.append(f"{key} is not a text")

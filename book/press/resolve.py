@@ -7,11 +7,15 @@ renderer looks at the manuscript again.
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from book.press import appendices, ledger, parity, sources
 from book.press.blocks import (
@@ -27,13 +31,14 @@ from book.press.chapters import Fragment, assemble
 from book.press.faults import MacroError, nearest
 from book.press.library import Library, open_library
 from book.press.lint import Allowance, Text, allowances, lint
-from book.press.macros import Macro, expand
+from book.press.macros import Captioned, Expanded, Macro, expand
 from book.press.manuscript import (
     LANGUAGES,
     Page,
     Plan,
     read_page,
     read_plan,
+    read_toml,
     stray_files,
 )
 from book.press.markup import parser
@@ -87,6 +92,7 @@ def load(root: Path, macros: Mapping[str, Macro] = MACROS) -> Loaded:
             except Problems as error:
                 problems.extend(error.problems)
                 unreadable.add((lang, slug))
+    problems.extend(_version_problems(root, plan))
     library, faults = open_library(root, plan, pages)
     problems.extend(faults)
     allowed: list[Allowance] = []
@@ -132,7 +138,8 @@ def _chapter(
     expanded = expand(page, library, macros)
     markdown = parser()
     tokens = markdown.parse(expanded.text)
-    text = Text(page, expanded, tokens, library.terms or {})
+    judged = [*tokens, *_captions(expanded, markdown)]
+    text = Text(page, expanded, judged, library.terms or {})
     problems = [*expanded.problems, *lint(text)]
     problems.extend(_front_matter_problems(page, library))
     allowed = allowances(text)
@@ -166,6 +173,18 @@ def _chapter(
         page.experiment,
     )
     return chapter, problems, allowed
+
+
+def _captions(expanded: Expanded, markdown: MarkdownIt) -> list[Token]:
+    """Captions as inline tokens at their lines, for lint to judge."""
+    found: list[Token] = []
+    for result, line in expanded.results:
+        if isinstance(result, Captioned) and result.caption:
+            index = bisect.bisect_right(expanded.lines, line) - 1
+            for token in markdown.parseInline(result.caption):
+                token.map = [index, index + 1]
+                found.append(token)
+    return found
 
 
 def _generated(
@@ -261,6 +280,19 @@ def _edition(
             if key not in ("title", "subtitle")
         },
     )
+
+
+def _version_problems(root: Path, plan: Plan) -> list[Problem]:
+    """The title page names the version of the project, and no other."""
+    if not (root / "pyproject.toml").is_file():
+        return []
+    project = read_toml(root, "pyproject.toml").get("project", {})
+    version = project.get("version", "")
+    printed = plan.metadata[LANGUAGES[0]]["version"]
+    if not version or version == printed:
+        return []
+    message = f"version {printed}, but pyproject.toml has {version}"
+    return [Problem("book/book.toml", 0, message, "make them the same")]
 
 
 def _front_matter_problems(page: Page, library: Library) -> list[Problem]:

@@ -109,6 +109,7 @@ def test_a_chapter_citing_an_unknown_contract_is_an_error(
     [
         ('id = "C-01"', 'id = "C01"', "C01: its id is not of the form C-07"),
         ('group = "access"\n', "", "C-01: lacks group"),
+        ('group = "access"', 'group = "x"', "C-01: its group is none of"),
         ('title.zh = "什么也不漏"\n', "", "C-01: title needs en and zh"),
         ('zh = "读者只找到他可读的。"\n', "", "C-01: lacks zh"),
         ('group = "access"', 'gruop = "access"', "C-01: has an unknown key"),
@@ -125,7 +126,10 @@ def test_the_ledger_appendix_shows_each_contract_with_its_tests(
     project: Project,
 ) -> None:
     chapter = project.load().editions["en"].chapter("d-ledger")
-    assert [heading.id for heading in chapter.headings][1:] == ["c-01"]
+    assert [heading.id for heading in chapter.headings][1:] == [
+        "group-access",
+        "c-01",
+    ]
     text = "\n".join(block.text for block in chapter.blocks)
     assert "A reader finds what they may read." in text
     assert "Not promised: Timing." in text

@@ -85,6 +85,30 @@ def test_a_planted_fault_is_found_at_its_line(
 
 
 @pytest.mark.parametrize(
+    ("caption", "message"),
+    [
+        ("Recall is 0.93", "is typed by hand"),
+        ("A passage", "'passage' is not our word"),
+        ("a <b>b</b>", "raw HTML: <b>"),
+        ("a *b", "emphasis that does not work"),
+        ("[x](https://example.org)", "a link to https://example.org"),
+    ],
+)
+def test_captions_are_judged_at_the_line_of_their_macro(
+    project: Project, caption: str, message: str
+) -> None:
+    found = faults(
+        project,
+        '{{ value("demo",\n "count") }} a\n\n'
+        f'{{{{ transcript("demo",\n caption="{caption}") }}}}\n',
+    )
+    assert any(
+        fault.startswith(f"{FIRST + 3}: ") and message in fault
+        for fault in found
+    ), found
+
+
+@pytest.mark.parametrize(
     ("body", "message"),
     [
         ("**要点，**然后\n", "emphasis that does not work"),

@@ -122,6 +122,16 @@ def test_every_fault_of_the_plan_is_listed(project: Project) -> None:
     assert any("chapters is a list of slugs" in m for m in messages)
 
 
+def test_the_title_page_has_the_version_of_the_project(
+    project: Project,
+) -> None:
+    project.write("pyproject.toml", '[project]\nversion = "1.0.0"\n')
+    assert project.faults() == []
+    project.write("pyproject.toml", '[project]\nversion = "1.0.1"\n')
+    (fault,) = project.faults()
+    assert fault.startswith("book/book.toml: version 1.0.0, but pyproject")
+
+
 def test_faults_of_several_chapters_come_in_one_run(project: Project) -> None:
     project.write(
         "book/en/00-preface.md",
