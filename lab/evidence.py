@@ -135,12 +135,13 @@ def write(target: Path, text: str) -> None:
         beside.unlink(missing_ok=True)
 
 
-def read(name: str, folder: Path = SHIPPED) -> Record:
-    """Return a stored record.
+def read(name: str, folder: Path | None = None) -> Record:
+    """Return a stored record, a shipped one where no folder is named.
 
     Raises ``NotFound`` when there is none and ``InvalidInput`` when a file
     is not what the schema says.
     """
+    folder = SHIPPED if folder is None else folder
     path = folder / f"{name}.json"
     try:
         text = path.read_bytes().decode("utf-8")
@@ -159,7 +160,9 @@ def read(name: str, folder: Path = SHIPPED) -> Record:
     return Record(data, lines.replace("\r\n", "\n"))
 
 
-def check(experiment: Experiment, folder: Path = SHIPPED) -> list[Difference]:
+def check(
+    experiment: Experiment, folder: Path | None = None
+) -> list[Difference]:
     """Run an experiment again and name every difference from its record."""
     return compare(read(experiment.name, folder), perform(experiment))
 

@@ -43,7 +43,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     console = Console(sys.stdout, sys.stderr)
     console.speak_utf8()
     parser = _parser()
-    arguments = parser.parse_args(argv)
+    try:
+        arguments = parser.parse_args(argv)
+    except SystemExit as ended:
+        # 0 after --help, 2 for words it does not know.
+        return int(ended.code or 0)
     if not hasattr(arguments, "run"):
         parser.print_help(sys.stderr)
         return 2

@@ -12,6 +12,7 @@ from lab import canonical
 from lab.evidence import columns
 
 WIDTH = 78
+MANY = 10_000
 
 # C0 and C1 controls except tab and line feed, and the overrides of
 # direction: a document must not move the cursor, ring, or turn text round.
@@ -106,6 +107,19 @@ def safe(text: str) -> str:
 def squeeze(text: str) -> str:
     """Return text on one line, white space squeezed."""
     return " ".join(safe(text).split())
+
+
+def counted(number: int, what: str) -> str:
+    """Return ``1 document``, ``2 documents``."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def quoted(text: str) -> list[str]:
+    """Return a quotation for people: every line marked, long ones wrapped."""
+    lines: list[str] = []
+    for line in text.strip("\n").split("\n"):
+        lines += wrap(line, "  | ", MANY) or ["  |"]
+    return lines
 
 
 def wrap(text: str, indent: str, lines: int, width: int = WIDTH) -> list[str]:

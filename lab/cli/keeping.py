@@ -14,13 +14,14 @@ from lab.chunking import (
     WindowChunker,
 )
 from lab.cli.commands import Commands, number
-from lab.cli.console import Console
+from lab.cli.console import Console, counted
 from lab.cli.files import read_text
 from lab.cli.opening import open_index
 from lab.encoders import Encoder
 from lab.encoders.counts import TermCounts
 from lab.encoders.hashing import SignedHashing
 from lab.errors import InvalidInput
+from lab.events import Outcome
 from lab.index import DocumentStatus, Status
 
 CHUNKERS: Mapping[str, Callable[..., Chunker]] = {
@@ -91,17 +92,15 @@ def _apply(arguments: argparse.Namespace, console: Console) -> int:
             console.progress(place, len(lines), "event")
             # One at a time, so that a long file shows how far it is.
             outcomes += [
-                {**outcome.to_data(), "number": place}
-                for outcome in index.apply([line])
+                _numbered(outcome, place) for outcome in index.apply([line])
             ]
     counts = Counter(str(outcome["state"]) for outcome in outcomes)
     refused = [o for o in outcomes if o["state"] == "refused"]
     for outcome in refused:
-        what = str(outcome["message"]).removeprefix("event 1: ")
         if not console.json:
             console.note(
                 f"line {outcome['number']} ({outcome['op']}) refused:"
-                f" {outcome['code']}: {what}"
+                f" {outcome['code']}: {outcome['message']}"
             )
     told = ", ".join(f"{counts[state]} {state}" for state in sorted(counts))
     console.say(told or "no events")
@@ -112,6 +111,14 @@ def _apply(arguments: argparse.Namespace, console: Console) -> int:
     return 2 if malformed else 3
 
 
+def _numbered(outcome: Outcome, line: int) -> dict[str, Any]:
+    """Return an outcome that names its line of the file."""
+    data = outcome.to_data()
+    if outcome.message is not None:
+        data["message"] = outcome.message.removeprefix("event 1: ")
+    return {**data, "number": line}
+
+
 def _status(arguments: argparse.Namespace, console: Console) -> int:
     with open_index(arguments.db) as index:
         status = index.status(arguments.tenant, arguments.doc)
@@ -120,8 +127,9 @@ def _status(arguments: argparse.Namespace, console: Console) -> int:
         return 0
     of = f" of {arguments.tenant}" if arguments.tenant else ""
     console.say(
-        f"{arguments.db}: {status.documents} documents{of},"
-        f" {status.chunks} chunks, {status.tombstones} tombstones"
+        f"{arguments.db}: {counted(status.documents, 'document')}{of},"
+        f" {counted(status.chunks, 'chunk')},"
+        f" {counted(status.tombstones, 'tombstone')}"
     )
     console.say(f"encoder  {status.encoder or 'none (lexical only)'}")
     console.say(f"chunker  {status.chunker}")
@@ -179,12 +187,13 @@ def _verify(arguments: argparse.Namespace, console: Console) -> int:
     )
     if faults:
         console.note(
-            f"{len(faults)} faults; restore a backup, or put the documents"
-            " again and `rebuild`"
+            f"{counted(len(faults), 'fault')}; restore a backup, or put the"
+            " documents again and `rebuild`"
         )
         return 1
     console.say(
-        f"No fault in {status.documents} documents, {status.chunks} chunks."
+        f"No fault in {counted(status.documents, 'document')},"
+        f" {counted(status.chunks, 'chunk')}."
     )
     return 0
 
@@ -210,7 +219,8 @@ def _rebuild(arguments: argparse.Namespace, console: Console) -> int:
         status = index.status()
     assert isinstance(status, Status)
     console.say(
-        f"{documents} documents, {status.chunks} chunks rebuilt:"
+        f"{counted(documents, 'document')},"
+        f" {counted(status.chunks, 'chunk')} rebuilt:"
         f" encoder {status.encoder or 'none'}, chunker {status.chunker}"
     )
     console.data(_overview(status))

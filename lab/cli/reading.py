@@ -6,7 +6,7 @@ import argparse
 import time
 
 from lab.cli.commands import Commands, number
-from lab.cli.console import Console, safe, squeeze, wrap
+from lab.cli.console import Console, counted, quoted, safe, squeeze, wrap
 from lab.cli.opening import open_index
 from lab.exact import UNIT
 from lab.model import MODES, Context, Hit, Results
@@ -104,13 +104,12 @@ def _search(arguments: argparse.Namespace, console: Console) -> int:
             for line in _explained(hit):
                 console.say(line)
         console.say()
-    left = f", {results.stale} of them too old" if results.stale else ""
+    told = "Nothing found that you may read"
     if results.hits:
-        console.say(
-            f"{len(results.hits)} of {results.considered} candidates{left}."
-        )
-    else:
-        console.say(f"Nothing found that you may read{left}.")
+        candidates = counted(results.considered, "candidate")
+        told = f"{len(results.hits)} of {candidates}"
+    old = f" ({results.stale} too old)" if results.stale else ""
+    console.say(f"{told}{old}.")
     if "vector" in results.degraded:
         console.note("without the vector channel: this index has no encoder")
     return 0
@@ -154,8 +153,8 @@ def _ask(arguments: argparse.Namespace, console: Console) -> int:
     for place, item in enumerate(answer.evidence):
         if place:
             console.say()
-        for line in safe(item.text.strip("\n")).split("\n"):
-            console.say(f"  | {line}")
+        for line in quoted(item.text):
+            console.say(line)
         console.say(f"  {squeeze(item.title)}")
         console.say(f"  {item.citation}")
     return 0
@@ -169,8 +168,8 @@ def _check(arguments: argparse.Namespace, console: Console) -> int:
         console.say("unavailable")
         return 3
     console.say(f"valid: {squeeze(checked.title or '')}")
-    for line in safe(checked.quote.strip("\n")).split("\n"):
-        console.say(f"  | {line}")
+    for line in quoted(checked.quote):
+        console.say(line)
     return 0
 
 
