@@ -13,7 +13,7 @@ import io
 import tempfile
 import unicodedata
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -30,6 +30,7 @@ from book.press.wording import chapter_label, words
 from book.press.xhtml import (
     classes,
     is_chrome,
+    keep_with_stop,
     local_name,
     mark_lines,
     serialise,
@@ -303,6 +304,7 @@ class _Press:
         root = localise(block.html, chapter.slug, self._resolver)
         without(root, ["button"])
         mark_lines(root)
+        keep_with_stop(root)
         for element in list(root.iter(etree.Element)):
             kind = _EPUB_TYPES.get(element.get("role") or "")
             if kind:
@@ -359,22 +361,26 @@ class _Press:
     def cover(self) -> str:
         """The cover, as a drawing of its own."""
         edition = self._edition
-        title = _wrap(edition.title, 190, 1320)
+        # A wide character fills its em, so fewer of them make a line.
+        size = 190 if _is_wide(edition.title[0]) else 170
+        title = _wrap(edition.title, size, 1320)
         subtitle = _wrap(edition.subtitle, 64, 1320)
-        below = 320 + 220 * len(title)
+        first = 340
+        below = first + 215 * (len(title) - 1) + 150
+        last = below + 92 * (len(subtitle) - 1)
         return self._templates.get_template("cover.svg.j2").render(
             lang=_language(edition.lang),
             words=self._words,
             authors=edition.metadata["authors"],
             title=[
-                {"text": line, "y": 360 + 220 * place, "size": 190}
+                {"text": line, "y": first + 215 * place, "size": size}
                 for place, line in enumerate(title)
             ],
             subtitle=[
-                {"text": line, "y": below + 60 + 88 * place, "size": 64}
+                {"text": line, "y": below + 92 * place, "size": 64}
                 for place, line in enumerate(subtitle)
             ],
-            bars=list(_bars()),
+            bars=list(_bars(max(1000, last + 90))),
         )
 
 
@@ -460,11 +466,11 @@ def _measure(text: str) -> float:
     return sum(1.0 if _is_wide(character) else 0.56 for character in text)
 
 
-def _bars() -> Iterable[dict[str, int]]:
-    """Lines of writing nobody can read, in a fixed ragged pattern."""
+def _bars(first: int) -> Iterator[dict[str, int]]:
+    """Lines of writing nobody can read, ragged, from ``first`` down."""
     widths = (1240, 1320, 1100, 1290, 900, 1320, 1180, 1260, 760, 1310)
-    for place, width in enumerate(widths):
-        yield {"x": 140, "y": 1130 + 100 * place, "width": width}
+    for place, y in enumerate(range(first, 2100, 100)):
+        yield {"x": 140, "y": y, "width": widths[place % len(widths)]}
 
 
 def _repack(content: bytes, lang: str, modified: datetime.datetime) -> bytes:

@@ -25,7 +25,14 @@ from book.press.blocks import Block, Chapter, Edition
 from book.press.context import BuildContext
 from book.press.links import SINGLE_PAGE, Resolver, localise
 from book.press.wording import chapter_label, words
-from book.press.xhtml import classes, local_name, mark_lines, serialise, without
+from book.press.xhtml import (
+    classes,
+    keep_with_stop,
+    local_name,
+    mark_lines,
+    serialise,
+    without,
+)
 
 # Height of a chapter before it is laid out, for the scroll bar: CSS pixels
 # for each character of prose. Only a first guess; the browser corrects it.
@@ -191,6 +198,7 @@ def _block(
     root = localise(block.html, slug, resolver)
     without(root, ["button"])
     mark_lines(root)
+    keep_with_stop(root)
     for element in list(root.iter("table")):
         box = etree.Element("div", {"class": "scroll"})
         element.addprevious(box)

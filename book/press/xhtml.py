@@ -140,6 +140,28 @@ def without(root: etree._Element, names: Iterable[str]) -> None:
             parent.remove(element)
 
 
+# Punctuation that ends or joins, and so may not begin a line.
+_STOPS: Final = re.compile(r"[.,;:!?)\]}’”…%。，、；：！？）】》」』]+")
+
+
+def keep_with_stop(root: etree._Element) -> None:
+    """Let no line begin with the punctuation that follows a formula.
+
+    A formula is an object to the line breaker, which breaks on both sides:
+    both go into a ``<span class="keep">``, which is not to be broken.
+    """
+    for math in list(root.iter("{*}math")):
+        stop = _STOPS.match(math.tail or "")
+        if stop is None or math.getparent() is None:
+            continue
+        rest = (math.tail or "")[stop.end() :]
+        box = etree.Element("span", {"class": "keep"})
+        math.addprevious(box)
+        box.append(math)
+        math.tail = stop[0]
+        box.tail = rest
+
+
 def mark_lines(root: etree._Element) -> None:
     """Put every line of code into a ``<span class="l">`` of its own.
 
