@@ -276,6 +276,24 @@
       section.blocks.push({ block: block, text: text, fold: null });
     });
   }
+  /* While the reader types the first word, get the text ready, in slices. */
+  function warm() {
+    if (!sections) gather();
+    var waiting = [];
+    sections.forEach(function (section) {
+      section.blocks.forEach(function (entry) {
+        if (!entry.fold) waiting.push(entry);
+      });
+    });
+    (function slice() {
+      var until = performance.now() + 8;
+      while (waiting.length && performance.now() < until) {
+        var entry = waiting.pop();
+        if (!entry.fold) entry.fold = fold(entry.text);
+      }
+      if (waiting.length) window.setTimeout(slice, 0);
+    })();
+  }
   function placesIn(entry, query) {
     if (!entry.fold) entry.fold = fold(entry.text);
     var found = [];
@@ -402,6 +420,7 @@
     dialog.showModal();
     $("query").focus();
     $("query").select();
+    window.setTimeout(warm, 30);
   }
   $("open-search").addEventListener("click", openSearch);
   document.addEventListener("keydown", function (event) {
