@@ -359,7 +359,7 @@ def storage_denied(visit: Visit) -> Iterator[Problem]:
 
 
 def words_to_find(text: str, lang: str, others: str) -> list[str]:
-    """Up to three words from the middle of a text that no other text has.
+    """Up to three words, from the middle on, that no other text has.
 
     In Chinese, two to four characters in a row; in English, a long word.
     ``others`` is all the other text of that language.
@@ -374,6 +374,8 @@ def words_to_find(text: str, lang: str, others: str) -> list[str]:
         ]
     else:
         pieces = re.findall(r"\b[a-z]{7,}\b", text)
+    half = len(pieces) // 2
+    pieces = pieces[half:] + pieces[:half]
     chosen: list[str] = []
     for piece in dict.fromkeys(pieces):
         size = len(piece) if lang == "zh" else 0
@@ -517,7 +519,7 @@ _FOCUS: Final = (
   if (!e || e === document.body) return null;
   const style = getComputedStyle(e);
   const box = e.getBoundingClientRect();
-  const stand = e.id === '__drawer';
+  const stand = e.id === 'ks-drawer';
   return {key: keyOf(e), seen: stand ||
     (style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0
      && box.width > 0 && box.height > 0)};

@@ -336,6 +336,8 @@
       if (mine !== turn) return;
       found = indexes.flatMap((pages) => find(pages, terms));
     } catch (e) {
+      results.replaceChildren();
+      results.dataset.query = query.value;
       status.textContent = words.search_failed;
       return;
     }

@@ -1,0 +1,225 @@
+"""The browser gate passes a good site, and sees each fault planted in it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from book.press import site
+from book.press.gates import Status, browser
+from tests.press.printed import complete_editions, context
+
+ROOT = Path(__file__).parents[2]
+PAGE = "site/en/05-lexical-baseline.html"
+CSS = "site/assets/book.css"
+SCRIPT = "site/assets/site.js"
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        browser.missing_tools() is not None, reason="no browser to drive"
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    staging = tmp_path_factory.mktemp("good")
+    site.render(complete_editions(), staging, context(ROOT))
+    return staging
+
+
+@pytest.fixture
+def damaged(good: Path, tmp_path: Path) -> Path:
+    """A copy of the good site, to be damaged."""
+    copy = tmp_path / "staging"
+    shutil.copytree(good, copy)
+    return copy
+
+
+def _damage(staging: Path, name: str, old: str, new: str) -> None:
+    path = staging / name
+    text = path.read_text("utf-8")
+    assert old in text, f"nothing to damage in {name}"
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+def test_a_good_site_passes_every_check(good: Path) -> None:
+    result = browser.run(good, context(ROOT))
+    assert not result.findings
+    assert result.status is Status.PASS
+    assert result.reason == "14 pages"
+
+
+FAULTS = {
+    "a page asks another host": (
+        browser.every_page,
+        PAGE,
+        "</article>",
+        '<img alt="" src="https://example.org/x.png"></article>',
+        "https://example.org/x.png",
+    ),
+    "a page is too wide for a phone": (
+        browser.every_page,
+        PAGE,
+        "</article>",
+        '<div id="wide" style="width:500px">x</div></article>',
+        "wide is wider than a screen of 320 px",
+    ),
+    "a script breaks": (
+        browser.every_page,
+        SCRIPT,
+        '"use strict";',
+        '"use strict"; gone();',
+        "gone is not defined",
+    ),
+    "text waits for a script": (
+        browser.without_javascript,
+        CSS,
+        "html:not(.js) .ks-script {",
+        "html:not(.js) article, html:not(.js) .ks-script {",
+        "without JavaScript the text is not shown",
+    ),
+    "a dead button is shown": (
+        browser.without_javascript,
+        CSS,
+        "html:not(.js) .ks-script {",
+        ".none {",
+        "a button is shown that is dead",
+    ),
+    "the system's colours are ignored": (
+        browser.colours,
+        CSS,
+        "@media (prefers-color-scheme: dark)",
+        "@media (prefers-color-scheme: none)",
+        "is not dark when the system is",
+    ),
+    "chosen colours are forgotten": (
+        browser.colours,
+        SCRIPT,
+        'remember("theme", root.dataset.theme);',
+        "",
+        "forgets the chosen colours",
+    ),
+    "the size of text is forgotten": (
+        browser.size_of_text,
+        SCRIPT,
+        'remember("size", sizes[next]);',
+        "",
+        "forgets the chosen size of text",
+    ),
+    "storage is trusted": (
+        browser.storage_denied,
+        SCRIPT,
+        "try { localStorage.setItem(",
+        "localStorage.getItem(key); try { localStorage.setItem(",
+        "when storage throws",
+    ),
+    "a chapter is not indexed": (
+        browser.search,
+        "site/search/zh.js",
+        '"url":"05-lexical-baseline.html"',
+        '"url":"gone.html"',
+        "finds zh/gone.html first",
+    ),
+    "the index cannot be loaded from a file": (
+        browser.from_a_file,
+        SCRIPT,
+        "script.src = `${page.base}/search/",
+        "script.src = `/search/",
+        "from a file",
+    ),
+    "the keyboard is caught": (
+        browser.keys,
+        SCRIPT,
+        '"use strict";',
+        '"use strict"; addEventListener("keydown", (e) => {'
+        ' if (e.key === "Tab" && document.activeElement.id === "ks-theme")'
+        " e.preventDefault(); });",
+        "Tab does not reach #ks-search-open",
+    ),
+    "the focus is hidden": (
+        browser.keys,
+        CSS,
+        ":focus-visible { outline: .14em solid var(--accent);",
+        ":focus-visible { outline: none;",
+        "the focus cannot be seen on #ks-theme",
+    ),
+    "the dark is printed": (
+        browser.on_paper,
+        CSS,
+        ":root:root:root {",
+        ":root {",
+        "prints pale text from the dark",
+    ),
+    "the language switch loses the place": (
+        browser.way_around,
+        SCRIPT,
+        "if (location.hash) language.href",
+        "if (false) language.href",
+        "the language switch leads to",
+    ),
+    "the prompt is copied": (
+        browser.copying,
+        SCRIPT,
+        "if (!prompted.length) return code.textContent;",
+        "return code.textContent;",
+        "copies '$ python -m lab demo",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_the_gate_sees_that(name: str, damaged: Path) -> None:
+    check, file, old, new, said = FAULTS[name]
+    _damage(damaged, file, old, new)
+    found = browser.findings(damaged, (check,))
+    assert any(said in one.message for one in found), found
+    assert all(one.file.startswith("site") for one in found)
+
+
+def test_the_gate_sees_colours_that_come_late(damaged: Path) -> None:
+    _damage(damaged, SCRIPT, 'setItem("keeps-secrets."', 'setItem("late."')
+    _damage(
+        damaged,
+        SCRIPT,
+        '"use strict";',
+        '"use strict"; { const late = localStorage.getItem("late.theme");'
+        " if (late) document.documentElement.dataset.theme = late; }",
+    )
+    found = browser.findings(damaged, (browser.colours,))
+    assert {one.message for one in found} == {
+        "shows the other colours before the chosen ones"
+    }
+
+
+def test_a_check_that_breaks_off_is_a_finding(good: Path) -> None:
+    def broken(_visit: browser.Visit) -> browser.Iterator[browser.Problem]:
+        yield from ()
+        raise RuntimeError("lost the page")
+
+    found = browser.findings(good, (broken,))
+    assert [one.message for one in found] == [
+        "broken: RuntimeError: lost the page"
+    ]
+
+
+def test_without_a_browser_the_gate_is_not_run_and_says_how(
+    monkeypatch: pytest.MonkeyPatch, good: Path
+) -> None:
+    monkeypatch.setattr(browser, "chromium", lambda: None)
+    result = browser.run(good, context(ROOT))
+    assert result.status is Status.NOT_RUN
+    assert "apt-get install" in result.reason
+
+
+def test_the_words_to_search_for_stand_in_one_chapter_only() -> None:
+    text = "撤权之后旧答案不再可见"
+    words = browser.words_to_find(text, "zh", "撤权 旧答案 之后旧")
+    assert sorted(len(word) for word in words) == [2, 3, 4]
+    assert all(word in text for word in words)
+    assert not [word for word in words if word in "撤权 旧答案 之后旧"]
+    assert browser.words_to_find("a tombstone here", "en", "") == ["tombstone"]
