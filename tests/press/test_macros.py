@@ -171,3 +171,19 @@ def test_links_to_anchors_that_are_not_there_are_errors(
         f"{FIRST + 2}: a link to 14-deletion, which the book has not",
     ]
     assert "did you mean `why`?" in found[1]
+
+
+def test_an_anchor_that_a_label_takes_again_is_an_error(
+    project: Project,
+) -> None:
+    found = faults(
+        project,
+        '## A {#at-x}\n\n{{ transcript("demo", label="x") }}\n',
+    )
+    assert found == [f"{FIRST + 2}: the id 'at-x' stands twice in this chapter"]
+    found = faults(
+        project,
+        '{{ transcript("demo", label="x") }}\n\n'
+        '{{ transcript("demo", label="x") }}\n',
+    )
+    assert f"{FIRST + 2}: label 'x' stands twice" in found
