@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import shutil
@@ -124,6 +125,40 @@ def test_the_barrier_holds_inside_a_group_that_is_named() -> None:
         )
     }
     assert may == {"alice", "dana"}
+
+
+def test_each_wall_alone_keeps_somebody_out() -> None:
+    """Naming, clearance and barrier are each the only reason somewhere."""
+    decisive: dict[str, set[tuple[str, str]]] = {}
+    for document in FIXTURE.documents:
+        policy = document.policy
+        assert policy is not None
+        without = {
+            "naming": dataclasses.replace(policy, readers=("*",)),
+            "clearance": dataclasses.replace(policy, classification="public"),
+            "barrier": dataclasses.replace(policy, barrier=None),
+        }
+        for person in FIXTURE.principals:
+            context = Context(person.tenant, person.principal)
+            if document.tenant != person.tenant or may_read(
+                FIXTURE, context, document.doc_id
+            ):
+                continue
+            for wall, weaker in without.items():
+                open_ = dataclasses.replace(
+                    FIXTURE,
+                    documents=(dataclasses.replace(document, policy=weaker),),
+                )
+                if may_read(open_, context, document.doc_id):
+                    decisive.setdefault(wall, set()).add(
+                        (person.principal, document.doc_id)
+                    )
+    assert ("alice", "price-list-2026") not in decisive["naming"]
+    assert ("wei", "price-list-2026") in decisive["naming"]
+    assert ("alice", "board-calendar") in decisive["clearance"]
+    assert ("erin", "cleanroom-zh") in decisive["clearance"]
+    assert ("chen", "heron-diligence-notes") in decisive["barrier"]
+    assert ("bob", "heron-announcement-draft") in decisive["barrier"]
 
 
 def test_groups_are_followed_into_groups() -> None:
