@@ -61,13 +61,7 @@ class Console:
         self.clear()
         if self.json:
             body = {"error": {"code": code, "message": message}}
-            try:
-                line = canonical.dumps(body)
-                line.encode("utf-8")
-            except UnicodeEncodeError:
-                line = canonical.dumps(
-                    {"error": {"code": code, "message": ascii(message)}}
-                )
+            line = canonical.dumps(body)
         else:
             line = f"error: {safe(message)}"
         print(line, file=self.err)

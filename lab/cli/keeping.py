@@ -1,12 +1,14 @@
-"""Commands of the trusted side: apply, status, verify, purge, rebuild."""
+"""Commands of the trusted side: sync, apply, status, verify, purge, rebuild."""
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+from lab import access, syncing
 from lab.chunking import (
     BlockChunker,
     Chunker,
@@ -16,13 +18,14 @@ from lab.chunking import (
 from lab.cli.commands import Commands, number
 from lab.cli.console import Console, counted
 from lab.cli.files import read_text
-from lab.cli.opening import open_index
+from lab.cli.opening import open_index, there
 from lab.encoders import Encoder
 from lab.encoders.counts import TermCounts
 from lab.encoders.hashing import SignedHashing
 from lab.errors import InvalidInput
 from lab.events import Outcome
-from lab.index import DocumentStatus, Status
+from lab.index import DocumentStatus, Index, Status
+from lab.model import check_id
 
 CHUNKERS: Mapping[str, Callable[..., Chunker]] = {
     "window": WindowChunker,
@@ -33,6 +36,37 @@ CHUNKERS: Mapping[str, Callable[..., Chunker]] = {
 
 def register(commands: Commands) -> None:
     """Add the commands of this group."""
+    parser = commands.add(
+        "sync",
+        "bring a folder's files into the index, under its access rules",
+        _sync,
+        store=True,
+        more="Markdown, JSON and text files are taken; access.toml says who"
+        " may read them,\nand no rule means nobody. One folder for one"
+        " tenant: what is not in the folder\nany more is deleted.",
+    )
+    parser.add_argument("folder", metavar="FOLDER")
+    parser.add_argument("--tenant", required=True, help="whose documents")
+    parser.add_argument(
+        "--access",
+        metavar="FILE",
+        help=f"the rules (default FOLDER/{access.NAME})",
+    )
+    parser.add_argument(
+        "--allow-deletions",
+        action="store_true",
+        help="let more than a tenth of the documents go",
+    )
+    parser.add_argument(
+        "--rebind",
+        action="store_true",
+        help="bind policies to groups made, or made anew, since",
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="say what would be done, and do nothing",
+    )
     parser = commands.add(
         "apply",
         "carry out events, one JSON object a line",
@@ -82,6 +116,66 @@ def register(commands: Commands) -> None:
         metavar="NAME",
         help="window, section or block, or NAME:SIZE:OVERLAP",
     )
+
+
+def _sync(arguments: argparse.Namespace, console: Console) -> int:
+    root = Path(arguments.folder)
+    if not root.is_dir():
+        raise InvalidInput(f"{root}: no such folder; nothing was changed")
+    check_id(arguments.tenant, "tenant")
+    inside = root / access.NAME
+    place = inside if arguments.access is None else Path(arguments.access)
+    rules = access.read(place)
+    if inside.exists() and not place.samefile(inside):
+        console.note(f"note: {inside} is not used, {place} is")
+    with _to_sync(arguments) as index:
+        done = syncing.sync(
+            index,
+            root,
+            arguments.tenant,
+            rules,
+            allow_deletions=arguments.allow_deletions,
+            rebind=arguments.rebind,
+            dry_run=arguments.dry_run,
+            progress=lambda n, total: console.progress(n, total, "file"),
+        )
+    console.data(done.to_data())
+    if not console.json:
+        _synced(done, console)
+    return 3 if done.problems else 0
+
+
+def _to_sync(arguments: argparse.Namespace) -> Index:
+    """Open the index; a dry run makes none where there is none."""
+    if arguments.dry_run and not there(arguments.db):
+        return Index.open(":memory:")
+    return open_index(arguments.db, make=True)
+
+
+def _synced(done: syncing.Synced, console: Console) -> None:
+    counts = dict(done.counts)
+    policies = counts.pop("policies")
+    told = ", ".join(f"{n} {name}" for name, n in counts.items() if n)
+    would = "would be: " if done.dry_run else ""
+    console.clear()
+    console.say(f"{would}{told or 'no files'}")
+    if policies:
+        console.say(f"{counted(policies, 'document')} with another policy")
+    for problem in done.problems:
+        console.note(f"left as it was: {problem.path}: {problem.what}")
+    if done.closed:
+        console.note(
+            f"note: {counted(done.closed, 'file')} matched by no rule with"
+            " readers: nobody may read them"
+        )
+    for match in done.unused:
+        console.note(f"note: no file matches the rule {match!r}")
+    for name, documents in done.unbound.items():
+        console.note(
+            f"note: group:{name} opens nothing in"
+            f" {counted(documents, 'document')}: make the group, then say"
+            " --rebind"
+        )
 
 
 def _apply(arguments: argparse.Namespace, console: Console) -> int:

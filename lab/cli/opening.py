@@ -8,6 +8,11 @@ from lab.errors import StoreUnavailable
 from lab.index import Index
 
 
+def there(name: str) -> bool:
+    """Say whether ``--db`` names something that may be opened."""
+    return "://" in name or Path(name).exists()
+
+
 def open_index(
     name: str, *, make: bool = False, to_rebuild: bool = False
 ) -> Index:
@@ -17,7 +22,7 @@ def open_index(
     answer "nothing found" from an empty file it just created because of a
     mistyped name.
     """
-    if not make and "://" not in name and not Path(name).exists():
+    if not make and not there(name):
         raise StoreUnavailable(
             f"{name}: there is no index; make one with `sync` or `apply`, or"
             " name yours with --db"

@@ -116,13 +116,13 @@ def _search(arguments: argparse.Namespace, console: Console) -> int:
 
 
 def _shown(hit: Hit) -> list[str]:
-    where = squeeze(" › ".join((hit.title, *hit.heading_path[1:])))
-    origin = f"  ({squeeze(hit.origin)})" if hit.origin else ""
-    return [
-        *wrap(f"{hit.rank}. {where}{origin}", "", 2),
-        *wrap(hit.text, "   ", 3),
-        f"   {hit.citation}",
-    ]
+    path = hit.heading_path
+    if path[:1] != (hit.title,):
+        path = (hit.title, *path)
+    lines = wrap(f"{hit.rank}. {' › '.join(path)}", "", 1)
+    if hit.origin:
+        lines.append(f"   {squeeze(hit.origin)}")
+    return [*lines, *wrap(hit.text, "   ", 3), f"   {hit.citation}"]
 
 
 def _explained(hit: Hit) -> list[str]:
