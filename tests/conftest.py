@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Generator
 from pathlib import Path
@@ -15,6 +16,15 @@ NO_DATA = f"{DATA} names no folder of public data"
 # Tests that need something a machine may lack. Under --strict the machine
 # is supposed to have it, so a skip of these is a failure.
 NEEDY = ("browser", "server", "data")
+
+
+# The lab ZIP has no property tests and needs no hypothesis.
+with contextlib.suppress(ModuleNotFoundError):
+    from hypothesis import settings
+
+    # A busy machine is no failure, and the same tree gives the same verdict.
+    settings.register_profile("house", deadline=None, derandomize=True)
+    settings.load_profile("house")
 
 
 @pytest.fixture(scope="session")
