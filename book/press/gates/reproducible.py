@@ -24,7 +24,7 @@ from pathlib import Path
 
 from book.press import publish
 from book.press.context import BuildContext
-from book.press.digest import Source, tracked
+from book.press.digest import Source, manifest, tracked
 from book.press.gates import Gate, GateResult, judged
 from book.press.problems import Problem
 
@@ -40,6 +40,8 @@ def run(staging: Path, context: BuildContext) -> GateResult:
         home = Path(folder) / "made"
         files = tracked(context.root)
         copy_tree(context.root, files, root)
+        # The copy has no git; what its files are, it learns from this.
+        (root / "MANIFEST").write_text(manifest(files), "utf-8")
         home.mkdir()
         failure = _build(root, home, files, context)
         if failure:
