@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from book.press.blocks import Chapter, Edition, make_block
+from book.press.gates import Status, links
 from book.press.links import (
     EPUB,
     SINGLE_PAGE,
@@ -17,6 +20,7 @@ from book.press.links import (
     localise,
 )
 from book.press.xhtml import serialise
+from tests.press.printed import context
 from tests.press.sample import sample_edition
 
 CHAPTER = "05-lexical-baseline"
@@ -157,3 +161,127 @@ def test_ids_and_their_uses_carry_the_chapter_on_a_shared_page() -> None:
 
 def test_a_lab_path_becomes_an_anchor_of_letters_and_hyphens() -> None:
     assert lab_anchor("lab/store/__init__.py") == "file-lab-store-init-py"
+
+
+# ---- the gate ---------------------------------------------------------------
+
+GOOD = {
+    "site/index.html": '<a href="en/a.html">a</a>',
+    "site/en/a.html": (
+        '<link rel="stylesheet" href="../assets/book.css">\n'
+        '<a href="b.html#there">b</a> <a href="#here">up</a>\n'
+        '<p id="here">x</p><a href="https://example.org/x#y">out</a>'
+    ),
+    "site/en/b.html": '<p id="there">x</p><a href="../downloads/f.zip">f</a>',
+    "site/assets/book.css": "p { color: red }",
+    "site/downloads/f.zip": "zip",
+    "f.zip": "zip",
+    "keeps-secrets-en.html": '<p id="x">x</p><a href="#x">x</a>',
+    "keeps-secrets-en.md": (
+        '<a id="x"></a>\n\n# X\n\n[to X](#x), a note[^n].\n\n[^n]: One.\n'
+    ),
+}
+
+
+def _staged(tmp_path: Path, **changed: str) -> Path:
+    """Good outputs, except for what is changed, by name without suffix."""
+    files = {
+        **GOOD,
+        **{name.replace("|", "."): text for name, text in changed.items()},
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    with zipfile.ZipFile(tmp_path / "keeps-secrets-en.epub", "w") as book:
+        page = changed.get("epub", '<p id="x"><a href="#x">x</a></p>')
+        book.writestr("EPUB/a.xhtml", f"<html>{page}</html>")
+    return tmp_path
+
+
+def _found(staging: Path) -> list[str]:
+    result = links.run(staging, context(staging))
+    assert (result.status is Status.FAIL) == bool(result.findings)
+    return [str(one) for one in result.findings]
+
+
+def test_good_outputs_pass_and_every_link_is_counted(tmp_path: Path) -> None:
+    result = links.run(_staged(tmp_path), context(tmp_path))
+    assert result.status is Status.PASS
+    # Six on the site; one each in the offline file, Markdown and e-book.
+    assert result.reason == "9 links in 4 outputs"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        (
+            "site/en/b.html",
+            '\n\n<a id="there" href="gone.html">x</a>',
+            "site/en/b.html:3: link 'gone.html': there is no en/gone.html",
+        ),
+        (
+            "site/en/b.html",
+            '<p id="other">x</p>',
+            "site/en/a.html:2: link 'b.html#there': en/b.html has no element"
+            " with this id",
+        ),
+        (
+            "site/en/b.html",
+            '<p id="there">x</p><img src="x.png">',
+            "site/en/b.html:1: link 'x.png': there is no en/x.png",
+        ),
+        (
+            "site/en/b.html",
+            '<p id="there">x</p>\n<p id="there">y</p>',
+            "site/en/b.html:2: the id 'there' is there twice",
+        ),
+        (
+            "site/en/b.html",
+            '<p id="there">x</p><a href="/en/a.html">x</a>',
+            "is absolute",
+        ),
+        (
+            "site/en/b.html",
+            '<p id="there">x</p><a href="ks:05-x">x</a>',
+            "ks: is no way to a page",
+        ),
+        (
+            "site/en/b.html",
+            '<p id="there">x</p><a href="//example.org/">x</a>',
+            "names a host and no scheme",
+        ),
+        (
+            "site/en/b.html",
+            '<p id="there">x</p><a href="javascript:alert(1)">x</a>',
+            "javascript: is no way to a page",
+        ),
+        (
+            "keeps-secrets-en.html",
+            '<p>x</p>\n<a href="#gone">x</a>',
+            "keeps-secrets-en.html:2: link '#gone': this file has no element",
+        ),
+        (
+            "keeps-secrets-en.html",
+            '<a href="other.html">x</a>',
+            "there is no other.html",
+        ),
+        (
+            "keeps-secrets-en.md",
+            "# X\n\n[to Y](#y)\n",
+            "keeps-secrets-en.md:3: link '#y': this file has no element",
+        ),
+        (
+            "epub",
+            '<a href="b.xhtml">x</a>',
+            "keeps-secrets-en.epub!EPUB/a.xhtml:1: link 'b.xhtml': there is"
+            " no EPUB/b.xhtml",
+        ),
+        ("f.zip", "another", "site/downloads/f.zip: differs from"),
+    ],
+)
+def test_a_planted_fault_is_named_with_its_place(
+    name: str, text: str, said: str, tmp_path: Path
+) -> None:
+    found = _found(_staged(tmp_path, **{name: text}))
+    assert any(said in one for one in found), found

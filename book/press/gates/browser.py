@@ -214,7 +214,7 @@ def _samples(visit: Visit) -> list[str]:
     return [page for _, page in best.values()]
 
 
-_WIDEST: Final = """() => {
+WIDEST: Final = """() => {
   const room = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth <= room) return "";
   for (const e of document.body.querySelectorAll("*")) {
@@ -236,7 +236,7 @@ def every_page(visit: Visit) -> Iterator[Problem]:
             place = f"site/{name}"
             for fault in watched.drain():
                 yield Problem(place, 0, fault)
-            widest = watched.page.evaluate(_WIDEST)
+            widest = watched.page.evaluate(WIDEST)
             if widest:
                 message = f"{widest} is wider than a screen of 320 px"
                 yield Problem(place, 0, message)
@@ -270,11 +270,11 @@ def without_javascript(visit: Visit) -> Iterator[Problem]:
                 yield Problem("site/index.html", 0, message)
 
 
-_BACKGROUND: Final = (
+BACKGROUND: Final = (
     "() => getComputedStyle(document.documentElement).backgroundColor"
 )
 # Notes the colours in force when the body appears, before it is painted.
-_EARLY: Final = """
+EARLY: Final = """
 new MutationObserver((_, self) => {
   if (!document.body) return;
   window.ksEarly = getComputedStyle(document.documentElement).backgroundColor;
@@ -283,7 +283,8 @@ new MutationObserver((_, self) => {
 """
 
 
-def _is_dark(colour: str) -> bool:
+def is_dark(colour: str) -> bool:
+    """Whether a colour, as a browser computes it, is nearer to black."""
     channels = [int(part) for part in re.findall(r"\d+", colour)[:3]]
     return sum(channels) < 3 * 128
 
@@ -294,20 +295,20 @@ def colours(visit: Visit) -> Iterator[Problem]:
         place = f"site/{name}"
         url = f"{visit.base}/{name}"
         for system in ("light", "dark"):
-            with visit.page(_EARLY, color_scheme=system) as watched:
+            with visit.page(EARLY, color_scheme=system) as watched:
                 page = watched.page
                 page.goto(url)
                 dark = system == "dark"
-                if _is_dark(page.evaluate(_BACKGROUND)) is not dark:
+                if is_dark(page.evaluate(BACKGROUND)) is not dark:
                     message = f"is not {system} when the system is"
                     yield Problem(place, 0, message)
                 page.click("#ks-theme")
-                if _is_dark(page.evaluate(_BACKGROUND)) is dark:
+                if is_dark(page.evaluate(BACKGROUND)) is dark:
                     yield Problem(place, 0, "the button changes no colours")
                 page.reload()
-                if _is_dark(page.evaluate(_BACKGROUND)) is dark:
+                if is_dark(page.evaluate(BACKGROUND)) is dark:
                     yield Problem(place, 0, "forgets the chosen colours")
-                if _is_dark(page.evaluate("window.ksEarly")) is dark:
+                if is_dark(page.evaluate("window.ksEarly")) is dark:
                     message = "shows the other colours before the chosen ones"
                     yield Problem(place, 0, message)
 
@@ -347,7 +348,7 @@ def storage_denied(visit: Visit) -> Iterator[Problem]:
                 page = watched.page
                 page.goto(f"{visit.base}/{name}")
                 page.click("#ks-theme")
-                if not _is_dark(page.evaluate(_BACKGROUND)):
+                if not is_dark(page.evaluate(BACKGROUND)):
                     message = f"when storage {how}, the colour button is dead"
                     yield Problem(place, 0, message)
                 page.keyboard.press("/")
@@ -387,20 +388,44 @@ def words_to_find(text: str, lang: str, others: str) -> list[str]:
     return chosen
 
 
-def _prose(visit: Visit) -> dict[str, tuple[str, str]]:
-    """The title and all the text of every chapter, lower-cased."""
-    found = {}
-    for name in _chapters(visit):
-        tree = lxml_html.parse(str(visit.staging / "site" / name))
-        for chrome in tree.xpath("//*[@data-chrome]"):
-            chrome.drop_tree()
-        title = "".join(tree.xpath("//article//h1")[0].itertext())
-        text = "\n".join(
-            "".join(block.itertext())
-            for block in tree.xpath("//article//*[@data-block]")
-        )
-        found[name] = (title.strip().lower(), text.lower())
-    return found
+def read_page(file: Path) -> lxml_html.HtmlElement:
+    """A page without what is not content."""
+    parser = lxml_html.HTMLParser(encoding="utf-8")
+    root = lxml_html.document_fromstring(file.read_bytes(), parser=parser)
+    for element in list(root.iter()):
+        if (
+            isinstance(element, lxml_html.HtmlElement)
+            and element.get("data-chrome") is not None
+        ):
+            element.drop_tree()
+    return root
+
+
+def prose(root: lxml_html.HtmlElement) -> tuple[str, str]:
+    """The text of all blocks below ``root``, lower-cased, in two readings.
+
+    The first has every piece of text on a line of its own and no formula or
+    drawing, so that what is picked from it stands in the page as it is; the
+    second runs together all there is.
+    """
+    apart: list[str] = []
+    together: list[str] = []
+    for block in root.iter():
+        if block.get("data-block") is None:
+            continue
+        together.append("".join(block.itertext()))
+        for element in block.iter():
+            inside = {one.tag for one in element.iterancestors()}
+            if {"svg", "math"} & {element.tag, *inside}:
+                continue
+            apart.append(element.text or "")
+            apart += [child.tail or "" for child in element]
+    return "\n".join(apart).lower(), "\n".join(together).lower()
+
+
+def _title(root: lxml_html.HtmlElement) -> str:
+    heading = next(root.iter("h1"))
+    return "".join(heading.itertext()).strip().lower()
 
 
 def _first_hit(page: Page, query: str) -> str:
@@ -421,20 +446,27 @@ def _first_hit(page: Page, query: str) -> str:
 def _search_from(
     visit: Visit, base: str, how: str, limit: int | None
 ) -> Iterator[Problem]:
-    prose = _prose(visit)
+    pages = {
+        name: read_page(visit.staging / "site" / name)
+        for name in _chapters(visit)
+    }
     for start in _samples(visit):
         lang = start.partition("/")[0]
-        mine = {k: v for k, v in prose.items() if k.startswith(f"{lang}/")}
+        mine = {
+            name: (_title(root), *prose(root))
+            for name, root in pages.items()
+            if name.startswith(f"{lang}/")
+        }
         with visit.page() as watched:
             page = watched.page
             page.goto(f"{base}/{start}")
             page.keyboard.press("/")
-            for name, (title, text) in list(mine.items())[:limit]:
+            for name, (title, text, _) in list(mine.items())[:limit]:
                 others = "\n".join(
-                    other for key, (_, other) in mine.items() if key != name
+                    other for key, (*_, other) in mine.items() if key != name
                 )
                 queries = words_to_find(text, lang, others)
-                if [one for one, _ in mine.values()].count(title) == 1:
+                if [one for one, *_ in mine.values()].count(title) == 1:
                     queries.append(title)
                 for query in queries:
                     first = _first_hit(page, query)
@@ -549,9 +581,9 @@ def on_paper(visit: Visit) -> Iterator[Problem]:
                 "() => getComputedStyle("
                 "document.querySelector('article p')).color"
             )
-            if not _is_dark(ink):
+            if not is_dark(ink):
                 yield Problem(place, 0, "prints pale text from the dark")
-            if _is_dark(page.evaluate(_BACKGROUND)):
+            if is_dark(page.evaluate(BACKGROUND)):
                 yield Problem(place, 0, "prints on a dark ground")
             for frame in (".md-header", ".md-sidebar", ".ks-footer"):
                 if page.locator(frame).first.is_visible():
