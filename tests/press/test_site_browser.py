@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from book.press import site
-from book.press.gates import Status, browser
+from book.press import offline, site
+from book.press.gates import Status, browser, browser_offline
 from tests.press.printed import complete_editions, context
 
 ROOT = Path(__file__).parents[2]
@@ -28,6 +28,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     staging = tmp_path_factory.mktemp("good")
+    offline.render(complete_editions(), staging, context(ROOT))
     site.render(complete_editions(), staging, context(ROOT))
     return staging
 
@@ -223,3 +224,88 @@ def test_the_words_to_search_for_stand_in_one_chapter_only() -> None:
     assert all(word in text for word in words)
     assert not [word for word in words if word in "撤权 旧答案 之后旧"]
     assert browser.words_to_find("a tombstone here", "en", "") == ["tombstone"]
+
+
+OFFLINE = "keeps-secrets-en.html"
+OFFLINE_FAULTS = {
+    "the file asks for another": (
+        browser_offline.fits_a_phone,
+        "</main>",
+        '<img alt="" src="other.png"></main>',
+        "other.png",
+    ),
+    "the file is too wide for a phone": (
+        browser_offline.fits_a_phone,
+        "</main>",
+        '<div id="wide" style="width:500px">x</div></main>',
+        "wide is wider than a screen of 320 px",
+    ),
+    "a chapter waits for a script": (
+        browser_offline.without_javascript,
+        'data-chapter="00-preface"',
+        'data-chapter="00-preface" hidden',
+        "without JavaScript 00-preface is not shown",
+    ),
+}
+
+
+def test_good_offline_files_pass_every_check(good: Path) -> None:
+    result = browser_offline.run(good, context(ROOT))
+    assert not result.findings
+    assert result.status is Status.PASS
+    assert result.reason == "2 offline files"
+
+
+@pytest.mark.parametrize("name", OFFLINE_FAULTS)
+def test_the_gate_of_the_offline_file_sees_that(
+    name: str, good: Path, tmp_path: Path
+) -> None:
+    check, old, new, said = OFFLINE_FAULTS[name]
+    shutil.copyfile(good / OFFLINE, tmp_path / OFFLINE)
+    _damage(tmp_path, OFFLINE, old, new)
+    found = browser_offline.findings(tmp_path, (check,))
+    assert any(said in one.message for one in found), found
+    assert all(one.file.startswith(OFFLINE) for one in found)
+
+
+OFFLINE_SCRIPT_FAULTS = {
+    "search finds nothing": (
+        browser_offline.search,
+        "section.blocks.forEach(function (entry) {\n        placesIn",
+        "[].forEach(function (entry) {\n        placesIn",
+        "leads to nothing",
+    ),
+    "the chosen colours are forgotten": (
+        browser_offline.colours_and_size,
+        'save("theme", root.dataset.theme);',
+        "",
+        "forgets the chosen colours",
+    ),
+    "storage is trusted": (
+        browser_offline.storage_denied,
+        "function save(name, value) {",
+        "function save(name, value) { localStorage.setItem(name, value);",
+        "when storage throws",
+    ),
+    "the dark is printed": (
+        browser_offline.on_paper,
+        "@media print",
+        "@media none",
+        "prints pale text from the dark",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OFFLINE_SCRIPT_FAULTS)
+def test_the_gate_of_the_offline_file_sees_in_its_code_that(
+    name: str, good: Path, tmp_path: Path
+) -> None:
+    check, old, new, said = OFFLINE_SCRIPT_FAULTS[name]
+    html = (good / OFFLINE).read_text("utf-8")
+    assert old in html
+    # The policy allows the good code only; these faults are made with it.
+    start = html.index('<meta http-equiv="Content-Security-Policy"')
+    html = html[:start] + html[html.index(">", start) + 1 :]
+    (tmp_path / OFFLINE).write_text(html.replace(old, new), "utf-8")
+    found = browser_offline.findings(tmp_path, (check,))
+    assert any(said in one.message for one in found), found
