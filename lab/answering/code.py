@@ -34,6 +34,11 @@ def code_spans(text: str) -> list[Span]:
     return found
 
 
+def code_blocks(text: str) -> list[Span]:
+    """Return where ``text`` is code by the block: fenced or indented."""
+    return [(b.start, b.end) for b in scan(text) if is_code(b)]
+
+
 def inside(spans: list[Span], position: int) -> bool:
     """Say whether ``position`` lies in one of the sorted ``spans``."""
     at = bisect_left(spans, (position + 1, -1)) - 1

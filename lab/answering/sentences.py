@@ -28,7 +28,8 @@ _CJK = "\u2e80-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _CJK += "\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
 _EAST_ASIAN = re.compile(rf"[{_CJK}“‘]")
 
-MARKER = r"\[[0-9]+(?: *[,，、] *[0-9]+)*\](?![(:])"
+# Source numbers in brackets, but no link and no definition of a link.
+MARKER = r"\[[0-9]+(?: *[,，、] *[0-9]+)*\](?!\(|:[ \t]*[^\s]{0,16}//)"
 _MARKERS = re.compile(rf"(?:[ \t]*(?:\n[ \t]*)?{MARKER})+")
 _NO_WORDS = re.compile(rf"(?:{MARKER}|[\W_])*")
 
