@@ -132,7 +132,8 @@ def _check(
 def _fields(claim: Any) -> dict[str, Any] | None:
     """Return a claim's checked fields, ``None`` when one is not usable."""
     if isinstance(claim, Hit):
-        claim = claim.to_data()
+        # Only what is checked is looked at: the rest may be anything.
+        claim = vars(claim)
     if not isinstance(claim, dict):
         return None
     found = {}
@@ -179,8 +180,10 @@ def check(
     audit record.
     """
     parsed = citations.parse(citation)
+    # The echo must be encodable, whatever was sent.
+    echo = citation.encode("utf-8", "replace").decode("utf-8")
     unavailable: tuple[Checked, list[Any]]
-    unavailable = Checked("unavailable", citation), []
+    unavailable = Checked("unavailable", echo), []
     if parsed is None or parsed.tenant != context.tenant:
         return unavailable
     view = snapshot.readable(context)

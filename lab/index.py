@@ -8,11 +8,18 @@ errors reveal that a document exists.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+import threading
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+)
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
 from lab import answers, chunking, encoders, model, search
 from lab import audit as auditing
@@ -42,6 +49,7 @@ from lab.model import (
 )
 from lab.projecting import Projector
 from lab.rerank import Reranker, TitleRule
+from lab.search import Freshness, Query
 from lab.store import (
     ChunkRow,
     Fault,
@@ -59,6 +67,7 @@ class _Stored:
 
 
 STORED: Final = _Stored()
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -100,6 +109,8 @@ class Index:
         self._projector = projector
         # False only while an index waits to be rebuilt.
         self._settled = settled
+        # Held from before a rebuild commits until its projector is ours.
+        self._switching = threading.Lock()
         self.directory = Directory(store)
 
     @classmethod
@@ -192,25 +203,61 @@ class Index:
         self.close()
 
     @contextmanager
-    def _read(self) -> Iterator[Snapshot]:
-        with self._store.read() as snapshot:
-            self._unchanged(snapshot)
-            yield snapshot
+    def _read(self, projector: Projector | None = None) -> Iterator[Snapshot]:
+        """Open a snapshot of the projection that ``projector`` made."""
+        while True:
+            using = projector or self._projector
+            with self._store.read() as snapshot:
+                if self._made_by(using, snapshot):
+                    yield snapshot
+                    return
+            self._refuse_foreign(using, projector is not None)
 
     @contextmanager
-    def _write(self) -> Iterator[Transaction]:
-        with self._store.write() as txn:
-            self._unchanged(txn)
-            yield txn
+    def _write(
+        self, projector: Projector | None = None
+    ) -> Iterator[Transaction]:
+        """Open a transaction on the projection that ``projector`` made."""
+        while True:
+            using = projector or self._projector
+            with self._store.write() as txn:
+                if self._made_by(using, txn):
+                    yield txn
+                    return
+            self._refuse_foreign(using, projector is not None)
 
-    def _unchanged(self, snapshot: Snapshot) -> None:
-        """Refuse a store that another process has rebuilt meanwhile."""
+    def _made_by(self, projector: Projector, snapshot: Snapshot) -> bool:
         if not self._settled:
             raise ProjectionChanged("the index is open to be rebuilt only")
         stored = snapshot.settings()
-        if stored is None:
-            raise ProjectionChanged("the store lost its settings")
-        _agree(stored, self._projector.settings())
+        return stored is not None and not _differs(stored, projector.settings())
+
+    def _refuse_foreign(self, projector: Projector, needed: bool) -> None:
+        """Raise unless it was this very index that was rebuilt meanwhile.
+
+        Then another try, with the projector that is now ours, is right;
+        but not for a caller who has ``needed`` the old one already.
+        """
+        with self._switching:
+            if self._projector is not projector and not needed:
+                return
+        with self._store.read() as snapshot:
+            _agree(_settings(snapshot), projector.settings())
+        raise ProjectionChanged("the index was rebuilt meanwhile; ask again")
+
+    def _settling(self, call: Callable[[Projector], T]) -> T:
+        """Return ``call(projector)``, made again if a rebuild came between.
+
+        What was encoded for one projection is never used with another.
+        """
+        while True:
+            projector = self._projector
+            try:
+                return call(projector)
+            except ProjectionChanged:
+                with self._switching:
+                    if self._projector is projector:
+                        raise
 
     # Reading: everything below takes a Context and reveals only its view.
 
@@ -237,28 +284,12 @@ class Index:
         model.require_context(context)
         asked = search.parse(query, mode, limit)
         freshness = _freshness(max_age, now)
-        encoder = self._projector.encoder
-        if asked.mode == "vector" and encoder is None:
-            raise InvalidInput("mode: this index has no vectors")
-        encoded = None
-        if encoder is not None and asked.mode != "lexical" and asked.terms:
-            encoded = encoders.encode(encoder, [asked.text], query=True)[0]
-        reranker: Reranker | None = None
-        if rerank is True:
-            reranker = TitleRule()
-        elif rerank is not False:
-            reranker = rerank
-        with self._read() as snapshot:
-            results = search.search(
-                snapshot,
-                context,
-                asked,
-                encoded,
-                encoder is not None,
-                encoder.minimum_score if encoder else 0.0,
-                reranker,
-                freshness,
+        reranker = _reranker(rerank)
+        results = self._settling(
+            lambda projector: self._search(
+                projector, context, asked, reranker, freshness
             )
+        )
         _record(
             audit,
             "search",
@@ -269,6 +300,32 @@ class Index:
             ],
         )
         return results
+
+    def _search(
+        self,
+        projector: Projector,
+        context: Context,
+        asked: Query,
+        reranker: Reranker | None,
+        freshness: Freshness | None,
+    ) -> Results:
+        encoder = projector.encoder
+        if asked.mode == "vector" and encoder is None:
+            raise InvalidInput("mode: this index has no vectors")
+        encoded = None
+        if encoder is not None and asked.mode != "lexical" and asked.terms:
+            encoded = encoders.encode(encoder, [asked.text], query=True)[0]
+        with self._read(projector) as snapshot:
+            return search.search(
+                snapshot,
+                context,
+                asked,
+                encoded,
+                encoder is not None,
+                encoder.minimum_score if encoder else 0.0,
+                reranker,
+                freshness,
+            )
 
     def answer(
         self,
@@ -363,13 +420,26 @@ class Index:
         if not isinstance(restore, bool):
             raise InvalidInput("restore: must be true or false")
         projection = project(document.format, document.source)
+        return self._settling(
+            lambda projector: self._upsert(
+                projector, document, projection, restore
+            )
+        )
+
+    def _upsert(
+        self,
+        projector: Projector,
+        document: Document,
+        projection: Projection,
+        restore: bool,
+    ) -> Upserted:
         # Looked at before encoding, which may be slow, and again inside
         # the write transaction, which alone decides.
-        with self._read() as snapshot:
+        with self._read(projector) as snapshot:
             current = snapshot.record(document.tenant, document.doc_id)
         _admit(document, projection, current, restore)
-        rows = self._projector.rows(projection)
-        with self._write() as txn:
+        rows = projector.rows(projection)
+        with self._write(projector) as txn:
             current = txn.record(document.tenant, document.doc_id)
             state = _admit(document, projection, current, restore)
             if (
@@ -412,12 +482,16 @@ class Index:
                 " restored, so it needs one"
             )
         policy_revision = 0 if current is None else current.policy_revision
+        updated_at, origin = document.updated_at, document.origin
         if policy is not None:
             policy_revision += 1
             classification, barrier = policy.classification, policy.barrier
         else:
             assert current is not None
             classification, barrier = current.classification, current.barrier
+            if document.revision == current.revision:
+                # Lost rows are being repaired; nothing else may change.
+                updated_at, origin = current.updated_at, current.origin
         txn.replace(
             Record(
                 document.tenant,
@@ -429,8 +503,8 @@ class Index:
                 projection.title,
                 projection.body,
                 projection.sha256,
-                document.updated_at,
-                document.origin,
+                updated_at,
+                origin,
                 classification,
                 barrier,
             ),
@@ -572,8 +646,7 @@ class Index:
         Policies, directory, revisions, tombstones and citations survive.
         """
         with self._store.read() as snapshot:
-            stored = snapshot.settings()
-        assert stored is not None
+            stored = _settings(snapshot)
         projector = Projector(
             _known_encoder(stored) if isinstance(encoder, _Stored) else encoder,
             chunking.from_spec(dict(stored.chunker_spec))
@@ -586,15 +659,16 @@ class Index:
         for _ in range(3):
             if not self._prepare(projector, made):
                 break
-        with self._store.write() as txn:
-            if self._settled:
-                self._unchanged(txn)
-            live = [record for record in txn.records() if record.live]
-            txn.configure(projector.settings())
-            for record in live:
-                txn.replace(record, _rows(projector, made, record))
-        self._projector = projector
-        self._settled = True
+        with self._switching:
+            with self._store.write() as txn:
+                if self._settled:
+                    _agree(_settings(txn), self._projector.settings())
+                live = [record for record in txn.records() if record.live]
+                txn.configure(projector.settings())
+                for record in live:
+                    txn.replace(record, _rows(projector, made, record))
+            self._projector = projector
+            self._settled = True
         return len(live)
 
     def _prepare(
@@ -625,19 +699,34 @@ def _store(path: str | os.PathLike[str]) -> Store:
     return SQLiteStore(path)
 
 
+def _settings(snapshot: Snapshot) -> Settings:
+    stored = snapshot.settings()
+    if stored is None:
+        raise ProjectionChanged("the store lost its settings")
+    return stored
+
+
 def _known_encoder(stored: Settings) -> Encoder | None:
     return encoders.from_spec(stored.encoder_spec)
 
 
-def _agree(stored: Settings, wanted: Settings) -> None:
+def _differs(stored: Settings, wanted: Settings) -> str | None:
+    """Return the first part whose fingerprints differ."""
     for part in ("encoder", "chunker", "terms"):
+        if getattr(stored, part) != getattr(wanted, part):
+            return part
+    return None
+
+
+def _agree(stored: Settings, wanted: Settings) -> None:
+    part = _differs(stored, wanted)
+    if part is not None:
         have, want = getattr(stored, part), getattr(wanted, part)
-        if have != want:
-            raise ProjectionChanged(
-                f"the index was built with {part} {have or 'none'!r},"
-                f" this program has {want or 'none'!r}; open it with the"
-                " former or rebuild it"
-            )
+        raise ProjectionChanged(
+            f"the index was built with {part} {have or 'none'!r},"
+            f" this program has {want or 'none'!r}; open it with the"
+            " former or rebuild it"
+        )
 
 
 def _rows(
@@ -691,7 +780,17 @@ def _admit(
     return "indexed"
 
 
-def _freshness(max_age: object, now: object) -> search.Freshness | None:
+def _reranker(rerank: object) -> Reranker | None:
+    if rerank is True:
+        return TitleRule()
+    if rerank is False:
+        return None
+    if not callable(getattr(rerank, "rank", None)):
+        raise InvalidInput("rerank: must be true, false or a Reranker")
+    return cast(Reranker, rerank)
+
+
+def _freshness(max_age: object, now: object) -> Freshness | None:
     if max_age is None:
         return None
     if isinstance(max_age, bool) or not isinstance(max_age, int):
@@ -700,7 +799,7 @@ def _freshness(max_age: object, now: object) -> search.Freshness | None:
         raise InvalidInput("max_age: must not be negative")
     if now is None:
         raise InvalidInput("now: needed with max_age, in Unix seconds")
-    return search.Freshness(max_age, model.check_time(now, "now"))
+    return Freshness(max_age, model.check_time(now, "now"))
 
 
 def _document_status(
