@@ -26,6 +26,7 @@ from lxml import etree
 from book.press.blocks import Block, Chapter, Edition
 from book.press.context import BuildContext
 from book.press.links import SINGLE_PAGE, Resolver, localise
+from book.press.wording import chapter_label
 from book.press.xhtml import (
     classes,
     escape,
@@ -131,7 +132,9 @@ class _Known(dict[str, str]):
 
 
 def _chapter(chapter: Chapter, resolver: Resolver) -> str:
-    pieces = [f"<!-- chapter {chapter.slug} -->\n"]
+    label = chapter_label(chapter)
+    pieces = [f"*{label}*\n"] if label else []
+    pieces.append(f"<!-- chapter {chapter.slug} -->\n")
     for block in chapter.blocks:
         root = localise(block.html, chapter.slug, resolver)
         try:

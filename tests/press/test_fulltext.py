@@ -125,6 +125,11 @@ def test_every_footnote_is_defined_once_and_named_by_its_chapter(
     assert defined == [f"{CHAPTER}--why", f"{HARD}--n2"]
 
 
+def test_a_chapter_says_its_number_before_it_begins(english: str) -> None:
+    assert f"\n*Chapter 1*\n\n<!-- chapter {CHAPTER} -->\n" in english
+    assert "\n*Appendix A*\n\n<!-- chapter a-sources -->\n" in english
+
+
 def test_two_renderings_are_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
         folder = tmp_path / name
