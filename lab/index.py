@@ -59,6 +59,7 @@ from lab.store import (
     Store,
     Transaction,
 )
+from lab.store.opening import open_store
 from lab.text import Projection, project
 
 
@@ -131,7 +132,7 @@ class Index:
         then it answers nothing until ``rebuild`` was called.
         """
         return cls.over(
-            _store(path),
+            open_store(path),
             encoder=encoder,
             chunker=chunker,
             to_rebuild=to_rebuild,
@@ -691,12 +692,6 @@ class Index:
             if record is not None and record.live:
                 made[key] = (record.sha256, _rows(projector, made, record))
         return len(pending)
-
-
-def _store(path: str | os.PathLike[str]) -> Store:
-    from lab.store.sqlite import SQLiteStore
-
-    return SQLiteStore(path)
 
 
 def _settings(snapshot: Snapshot) -> Settings:
