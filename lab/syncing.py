@@ -356,7 +356,8 @@ class _Work:
                 1 if record is None else record.revision + 1,
                 file.format,
                 source,
-                None if live else policy,
+                # Counts only where the document is new or restored.
+                policy,
                 seconds,
                 file.path,
             )

@@ -22,6 +22,7 @@ GROUPS: Final = (
     "lab.cli.proving",
     "lab.cli.keeping",
     "lab.cli.reading",
+    "lab.cli.measuring",
 )
 
 REFUSED: Final = 3

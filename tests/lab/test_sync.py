@@ -328,6 +328,17 @@ def test_an_unreadable_file_still_gets_its_policy(
     assert see(index, "number3", BOB) == [doc_id("notes/3.md")]
 
 
+def test_a_file_hidden_by_a_link_still_gets_its_policy(
+    index: Index, folder: Path
+) -> None:
+    sync(index, folder)
+    (folder / "notes").rename(folder.parent / "moved")
+    (folder / "notes").symlink_to(folder.parent / "moved")
+    (folder / "access.toml").write_text(RULES.replace("alice", "bob"))
+    assert did(sync(index, folder)) == {"policies": 12}
+    assert see(index, "text", ALICE) == []
+
+
 def test_documents_from_elsewhere_are_left_alone(
     index: Index, folder: Path
 ) -> None:
