@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lab import access, syncing
+from lab import access, encoders, syncing
 from lab.chunking import (
     BlockChunker,
     Chunker,
@@ -19,9 +19,6 @@ from lab.cli.commands import Commands, number
 from lab.cli.console import Console, counted
 from lab.cli.files import read_text
 from lab.cli.opening import open_index, there
-from lab.encoders import Encoder
-from lab.encoders.counts import TermCounts
-from lab.encoders.hashing import SignedHashing
 from lab.errors import InvalidInput
 from lab.events import Outcome
 from lab.index import DocumentStatus, Index, Status
@@ -109,7 +106,8 @@ def register(commands: Commands) -> None:
     parser.add_argument(
         "--encoder",
         metavar="NAME",
-        help="none, counts, hashing or hashing:DIMS",
+        help="none, counts, hashing, hashing:DIMS, shipped, e5, or a fetched"
+        " model",
     )
     parser.add_argument(
         "--chunker",
@@ -305,7 +303,7 @@ def _purge(arguments: argparse.Namespace, console: Console) -> int:
 def _rebuild(arguments: argparse.Namespace, console: Console) -> int:
     changes: dict[str, Any] = {}
     if arguments.encoder is not None:
-        changes["encoder"] = _encoder(arguments.encoder)
+        changes["encoder"] = encoders.named(arguments.encoder)
     if arguments.chunker is not None:
         changes["chunker"] = _chunker(arguments.chunker)
     with open_index(arguments.db, to_rebuild=True) as index:
@@ -319,23 +317,6 @@ def _rebuild(arguments: argparse.Namespace, console: Console) -> int:
     )
     console.data(_overview(status))
     return 0
-
-
-def _encoder(text: str) -> Encoder | None:
-    name, _, size = text.partition(":")
-    if name == "none" and not size:
-        return None
-    if name == "counts" and not size:
-        return TermCounts()
-    if name == "hashing":
-        return (
-            SignedHashing(_size(size, "--encoder"))
-            if size
-            else (SignedHashing())
-        )
-    raise InvalidInput(
-        f"--encoder: {text!a}; must be none, counts, hashing or hashing:DIMS"
-    )
 
 
 def _chunker(text: str) -> Chunker:

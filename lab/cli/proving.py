@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lab import canonical, evidence, experiments
+from lab import canonical, encoders, evidence, experiments
 from lab.cli.commands import Commands, Run
 from lab.cli.console import Console
 from lab.cli.files import read_text, written
@@ -71,6 +71,13 @@ def _evaluate_words(commands: Commands) -> None:
         help="keep the fused order",
     )
     parser.add_argument(
+        "--encoder",
+        metavar="NAME",
+        default="counts",
+        help="for the fixture: none, counts, hashing, shipped, e5, or a"
+        " fetched model (default counts)",
+    )
+    parser.add_argument(
         "--queries",
         metavar="FILE",
         help="your own labelled questions, asked of --db",
@@ -84,7 +91,8 @@ def _evaluate(arguments: argparse.Namespace, console: Console) -> int:
     options = {"mode": arguments.mode, "rerank": arguments.rerank}
     if arguments.queries is None:
         fixture = load_fixture()
-        with Index.open(":memory:") as index:
+        encoder = encoders.named(arguments.encoder)
+        with Index.open(":memory:", encoder=encoder) as index:
             populate(index, fixture)
             report = runner.evaluate(index, fixture, **options)
     else:
@@ -190,6 +198,10 @@ def _record(arguments: argparse.Namespace, console: Console) -> int:
             console.note(f"{experiment.name}: not recorded: {error}")
             code = 1
             continue
+        except OSError as error:
+            raise InvalidInput(
+                f"{arguments.output}: cannot be written ({error.strerror})"
+            ) from None
         written.append(str(path))
         console.say(f"{experiment.name}: {path}")
     console.data({"written": written})

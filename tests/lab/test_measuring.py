@@ -81,7 +81,7 @@ def test_ratios_are_those_of_the_medians() -> None:
     def run(every: float, tenth: float) -> dict[str, Any]:
         times = {"all": every, "tenth": tenth, "hundredth": every}
         return {
-            "milliseconds": {
+            "cpu_milliseconds": {
                 name: {"hybrid": value} for name, value in times.items()
             }
         }
