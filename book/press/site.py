@@ -356,7 +356,7 @@ def _keep_with_stop(math: etree._Element) -> None:
 
 def _scrolls(element: etree._Element, label: str) -> None:
     element.set("tabindex", "0")
-    element.set("role", "region")
+    element.set("role", "group")
     element.set("aria-label", label)
 
 
