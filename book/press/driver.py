@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from book.press import contentmap, labzip, publish
+from book.press import contentmap, labzip, pdf, publish
 from book.press.blocks import Edition
 from book.press.console import Console, count
 from book.press.context import BuildContext
@@ -47,7 +47,9 @@ def build(args: argparse.Namespace, root: Path) -> int:
             console.write("MANIFEST was out of date and is written anew")
         source = read_source(root)
         with publish.staging(root) as home:
-            context = make(source, home, console)
+            editions, context = make(source, home, console)
+            with console.step("PDF"):
+                pdf.render(editions, home, context)
             results = judge(home, context, console, strict=args.strict)
             if read_source(root).digest != source.digest:
                 message = "the source changed while it was being built"
@@ -69,11 +71,15 @@ def build(args: argparse.Namespace, root: Path) -> int:
     return 0
 
 
-def make(source: Source, home: Path, console: Console) -> BuildContext:
+def make(
+    source: Source, home: Path, console: Console
+) -> tuple[Mapping[str, Edition], BuildContext]:
     """Make every output in ``home``, compare it with the manuscript.
 
-    Everything that a build delivers except release.json, which tells about
-    one run. The same source gives the same bytes. Raises ``Problems``.
+    Everything whose bytes are promised: the same source gives the same.
+    release.json, which tells about one run, and the PDF, which carries the
+    mark of a browser, are made by ``build``. Returns what was printed and
+    what it was printed with. Raises ``Problems``.
     """
     root = source.root
     context = BuildContext(
@@ -100,7 +106,7 @@ def make(source: Source, home: Path, console: Console) -> BuildContext:
     with console.step("content map, read back from every output"):
         contentmap.write(editions, home, context)
     publish.write_sums(home)
-    return context
+    return editions, context
 
 
 def renderer(name: str) -> Renderer:

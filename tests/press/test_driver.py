@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from book.press import contentmap, digest, driver, labzip, publish
+from book.press.blocks import Edition
 from book.press.console import Console, count
 from book.press.context import BuildContext
 from book.press.gates import (
@@ -40,13 +41,14 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     def make(
         source: digest.Source, home: Path, console: Console
-    ) -> BuildContext:
+    ) -> tuple[dict[str, Edition], BuildContext]:
         (home / "book.html").write_text("new", "utf-8")
         labzip.write(home / labzip.NAME, ())
         publish.write_sums(home)
-        return context(source.root)
+        return {}, context(source.root)
 
     monkeypatch.setattr(driver, "make", make)
+    monkeypatch.setattr(driver.pdf, "render", lambda *_: None)
     gates_are(monkeypatch, passed)
     return root
 
