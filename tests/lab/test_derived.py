@@ -86,9 +86,13 @@ def test_a_text_derived_from_a_derived_text_has_all_its_sources(two, summary):
 
 
 @pytest.mark.parametrize("context", [None, "alice", ("larkspur", "alice")])
-def test_without_a_context_nothing_is_checked(two, summary, context):
+def test_without_a_context_nothing_is_checked(summary, context):
+    class Untouched:
+        def check(self, citation, context):
+            raise AssertionError("was asked")
+
     with pytest.raises(PermissionError):
-        readable(summary, two, context)
+        readable(summary, Untouched(), context)
 
 
 def test_a_text_without_sources_is_refused(two):
@@ -147,6 +151,11 @@ def test_the_same_name_in_another_tenant_is_another_reader(cache, two):
     cache.put(QUESTION, BOB, mine)
     assert cache.get(QUESTION, BOB) == mine
     assert cache.get(QUESTION, OUTSIDER) is None
+    two.upsert(document("first", tenant="quayside", readers=("bob",)))
+    theirs = derived("theirs", [quote(two, "first", OUTSIDER)])
+    cache.put(QUESTION, OUTSIDER, theirs)
+    assert cache.get(QUESTION, OUTSIDER) == theirs
+    assert cache.get(QUESTION, BOB) == mine
 
 
 def test_a_cached_answer_ends_with_its_sources(cache, two, summary):

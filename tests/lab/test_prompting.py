@@ -86,6 +86,11 @@ def test_a_mark_is_refused_however_a_text_disguises_it(monkeypatch, disguise):
     assert fence.mark(["other", text]) == "f" * 16
 
 
+def test_a_mark_cannot_be_known_before_the_texts_are():
+    assert fence.mark(["a"]) != fence.mark(["b"])
+    assert fence.mark(["a", "b"]) != fence.mark(["ab"])
+
+
 def test_equal_inputs_give_equal_prompts():
     passages = [Quote("c", "text"), Quote("d", "文字")]
     assert prompt("q", passages) == prompt("q", passages)

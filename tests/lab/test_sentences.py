@@ -29,6 +29,7 @@ def test_a_straight_quote_after_a_full_stop_may_open_the_next_sentence():
         '"好。"',
         "然后走了。",
     ]
+    assert sentences('他说"好"。"再见。"') == ['他说"好"。', '"再见。"']
 
 
 def test_an_english_quotation_goes_on_in_lower_case():
