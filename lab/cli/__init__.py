@@ -23,6 +23,7 @@ GROUPS: Final = (
     "lab.cli.keeping",
     "lab.cli.reading",
     "lab.cli.measuring",
+    "lab.cli.models",
 )
 
 REFUSED: Final = 3

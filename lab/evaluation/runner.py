@@ -251,10 +251,21 @@ def ask(
         tuple(
             one.query.id
             for one in asked
-            if mode in one.query.designated and one.ranking
+            if mode in one.query.designated
+            and one.ranking
+            and by_terms(mode, status.encoder)
         ),
         tuple(sorted(degraded)),
     )
+
+
+def by_terms(mode: str, encoder: str) -> bool:
+    """Return whether a mode finds only what shares a term with the query.
+
+    That is why a designated query must find nothing. An encoder that knows
+    meanings, or folds features together, may find what shares none.
+    """
+    return mode == "lexical" or encoder.partition("/")[0] in ("", "term-counts")
 
 
 def relevant(query: Query, chunks: Mapping[str, str]) -> tuple[str, ...]:
