@@ -186,7 +186,7 @@ def test_quick_evidence_reproduces(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["leak", "term-evaluation"])
+@pytest.mark.parametrize("name", ["leak", "speed", "term-evaluation"])
 def test_slow_evidence_reproduces(name: str) -> None:
     assert evidence.check(experiments.load(name)) == []
 
