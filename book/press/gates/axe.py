@@ -45,10 +45,15 @@ _LOOKS: Final = (
     "target-size",
 )
 
-_RUN: Final = """async ([include, exclude, options]) => {
-  const context = {include: include || [["html"]]};
-  if (exclude.length) context.exclude = exclude;
-  const result = await axe.run(context, options);
+# What is said of a view, whether only looks are judged, and the view.
+_VIEWS: Final[tuple[tuple[str, bool, dict[str, Any]], ...]] = (
+    ("", False, {"viewport": {"width": 1400, "height": 900}}),
+    (" in the dark", True, {"color_scheme": "dark"}),
+    (" at 320 px", True, {"viewport": {"width": 320, "height": 800}}),
+)
+
+_RUN: Final = """async ([only, options]) => {
+  const result = await axe.run(only || document, options);
   return result.violations.flatMap(rule => rule.nodes.map(node => {
     let where = "";
     try {
@@ -87,25 +92,26 @@ class Axe:
         when: str = "",
         *,
         looks: bool = False,
-        include: list[list[str]] | None = None,
-        exclude: list[list[str]] | None = None,
+        only: str | None = None,
     ) -> Iterator[Problem]:
         """What is wrong on the page as it is now.
 
-        ``looks`` asks only for what depends on colours and width.
+        ``looks`` asks only for what depends on colours and width, ``only``
+        narrows it down to a part of the page.
         """
         if not page.evaluate("typeof axe !== 'undefined'"):
             page.evaluate(self._script)
-        only = (
+        rules = (
             {"type": "rule", "values": list(_LOOKS)}
             if looks
             else {"type": "tag", "values": list(_TAGS)}
         )
         options: dict[str, Any] = {
-            "runOnly": only,
+            "runOnly": rules,
             "resultTypes": ["violations"],
+            "preload": False,
         }
-        found = page.evaluate(_RUN, [include, exclude or [], options])
+        found = page.evaluate(_RUN, [only, options])
         for one in found:
             block = f"{one['where']}: " if one["where"] else ""
             reason = " ".join(str(one["why"]).split())
@@ -121,11 +127,7 @@ def judge_site(opened: Browser, axe: Axe, staging: Path) -> Iterator[Problem]:
     """Every page of the site, in three looks."""
     pages = site_pages(staging)
     with served(staging / "site") as base:
-        for when, looks, settings in (
-            ("", False, {"viewport": {"width": 1400, "height": 900}}),
-            (" in the dark", True, {"color_scheme": "dark"}),
-            (" at 320 px", True, {"viewport": {"width": 320, "height": 800}}),
-        ):
+        for when, looks, settings in _VIEWS:
             context = opened.new_context(bypass_csp=True, **settings)
             page = context.new_page()
             for name in pages:
@@ -163,35 +165,40 @@ def _opened(
         context.close()
 
 
+# All chapters share a page, and axe-core looks at a whole page to judge a
+# part of it: each chapter in turn is the only one there. What is out of
+# sight must be laid out, or its colours are not judged.
+_APART: Final = """() => {
+  window.ksApart = [...document.querySelectorAll("[data-chapter]")].map(
+    chapter => {
+      const mark = document.createComment("");
+      chapter.replaceWith(mark);
+      return {chapter, mark};
+    });
+  return ksApart.map(one => one.chapter.dataset.chapter);
+}"""
+_SHOW: Final = """index => {
+  for (const {chapter, mark} of ksApart)
+    if (chapter.isConnected) chapter.replaceWith(mark);
+  ksApart[index].mark.replaceWith(ksApart[index].chapter);
+}"""
+_LAY_OUT: Final = "[data-chapter] { content-visibility: visible !important }"
+
+
 def judge_offline(opened: Browser, axe: Axe, file: Path) -> Iterator[Problem]:
-    """One offline file: its frame, then section by section."""
-    for when, looks, settings in (
-        ("", False, {"viewport": {"width": 1400, "height": 900}}),
-        (" in the dark", True, {"color_scheme": "dark"}),
-        (" at 320 px", True, {"viewport": {"width": 320, "height": 800}}),
-    ):
+    """One offline file: its frame, then chapter by chapter."""
+    for when, looks, settings in _VIEWS:
         context = opened.new_context(bypass_csp=True, **settings)
         page = context.new_page()
         page.goto(file.absolute().as_uri(), wait_until="load")
-        slugs = page.evaluate(
-            "[...document.querySelectorAll('[data-chapter]')]"
-            ".map(e => e.dataset.chapter)"
-        )
-        yield from axe.judge(
-            page,
-            file.name,
-            when,
-            looks=looks,
-            exclude=[["[data-chapter]"]],
-        )
-        for slug in slugs:
-            yield from axe.judge(
-                page,
-                f"{file.name}#{slug}",
-                when,
-                looks=looks,
-                include=[[f'[data-chapter="{slug}"]']],
-            )
+        page.add_style_tag(content=_LAY_OUT)
+        slugs = page.evaluate(_APART)
+        yield from axe.judge(page, file.name, when, looks=looks)
+        for index, slug in enumerate(slugs):
+            page.evaluate(_SHOW, index)
+            place = f"{file.name}#{slug}"
+            only = None if looks else f'[data-chapter="{slug}"]'
+            yield from axe.judge(page, place, when, looks=looks, only=only)
         context.close()
 
 

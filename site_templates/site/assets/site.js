@@ -236,8 +236,10 @@
       if (!hits.length || seen.size < terms.length) continue;
       hits.sort((a, b) => b.score - a.score);
       let score = hits[0].score;
-      terms.forEach((term, i) => { score += 3 * rarity[i] * Math.min(1, weigh(title, term)); });
       hits.slice(1).forEach((hit, i) => { score += hit.score / (i + 3); });
+      /* An appendix lists what the chapters explain. */
+      if (/^[A-Z]$/.test(one.number)) score *= 0.6;
+      terms.forEach((term, i) => { score += 3 * rarity[i] * Math.min(1, weigh(title, term)); });
       found.push({ page: one, hits, score });
     }
     return found.sort((a, b) => b.score - a.score);
