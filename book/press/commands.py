@@ -144,8 +144,15 @@ COMMANDS = (
     Command(
         "bench",
         "measure the lab on this machine",
-        "book.press.bench:run",
+        "book.press.rerun:bench",
         lock="test",
+        options=(
+            Option(
+                "--sizes",
+                "documents, as in 100,1000 (default both)",
+                {"metavar": "N,N,…", "default": "100,1000"},
+            ),
+        ),
     ),
 )
 

@@ -1,7 +1,7 @@
-"""`build.py evidence`: run experiments again, show or record what changed.
+"""`build.py evidence` and `bench`: experiments and measures, run again.
 
-The lab does it; this only points it at the evidence of this tree, which a
-reader's own command never writes over.
+The lab does both; this points it at the evidence of this tree, which a
+reader's own command never writes over, and at the locked packages.
 """
 
 from __future__ import annotations
@@ -21,4 +21,10 @@ def run(args: argparse.Namespace, root: Path) -> int:
         command += ["--record", *args.names, "--output", FOLDER]
     else:
         command += ["--check", *args.names]
+    return subprocess.run(command, cwd=root, check=False).returncode
+
+
+def bench(args: argparse.Namespace, root: Path) -> int:
+    """Measure ingest, search and answers on this machine."""
+    command = [sys.executable, "-m", "lab", "bench", "--sizes", args.sizes]
     return subprocess.run(command, cwd=root, check=False).returncode
