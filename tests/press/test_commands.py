@@ -44,6 +44,12 @@ def test_a_slug_of_another_form_is_refused(tmp_path: Path, slug: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_every_command_of_the_table_has_its_code() -> None:
+    missing = [c.name for c in commands.COMMANDS if not c.exists()]
+    assert missing == []
+    assert all(callable(command.load()) for command in commands.COMMANDS)
+
+
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
@@ -55,12 +61,6 @@ def test_a_slug_of_another_form_is_refused(tmp_path: Path, slug: str) -> None:
         ),
     ],
 )
-def test_every_command_of_the_table_has_its_code() -> None:
-    missing = [c.name for c in commands.COMMANDS if not c.exists()]
-    assert missing == []
-    assert all(callable(command.load()) for command in commands.COMMANDS)
-
-
 def test_experiments_are_run_by_the_lab_in_this_tree(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
