@@ -3,4 +3,4 @@
 The core needs Python 3.11 or newer and SQLite with FTS5, nothing else.
 """
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
