@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lab.errors import StoreUnavailable
+from lab.errors import InvalidInput, StoreUnavailable
 from lab.index import Index
+from lab.store.opening import is_dsn
 
 
 def there(name: str) -> bool:
     """Say whether ``--db`` names something that may be opened."""
-    return "://" in name or Path(name).exists()
+    return is_dsn(name) or Path(name).exists()
 
 
 def open_index(
@@ -22,6 +23,8 @@ def open_index(
     answer "nothing found" from an empty file it just created because of a
     mistyped name.
     """
+    if not name:
+        raise InvalidInput("--db: must name a file")
     if not make and not there(name):
         raise StoreUnavailable(
             f"{name}: there is no index; make one with `sync` or `apply`, or"

@@ -218,6 +218,20 @@ def test_a_file_that_is_no_index_is_named(
     assert "notes.txt" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("name", "code"), [("", 2), (".", 3)])
+@pytest.mark.parametrize("words", [["status"], ["apply", "-"]])
+def test_a_name_that_is_no_file_is_refused(
+    name: str,
+    code: int,
+    words: list[str],
+    tmp_path: Path,
+) -> None:
+    done = run(*words, "--db", name, input=b"", cwd=tmp_path)
+    assert done.returncode == code
+    assert b"Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_no_command_prints_help_and_ends_with_2(capsys: Output) -> None:
     assert main([]) == 2
     assert "search" in capsys.readouterr().err
