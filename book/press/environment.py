@@ -294,18 +294,25 @@ def main(argv: Sequence[str]) -> int:
         if inside(home) and satisfied(root, home, lock):
             return command.load()(args, root)
         python = ensure(root, lock, say)
-        done = subprocess.run(
-            [str(python), "-X", "utf8", str(root / "build.py"), *argv],
-            env=clean_environment(),
-            check=False,
-        )
-        return done.returncode
+        return rerun(python, root, argv)
     except SetupFailed as error:
         print(f"build.py: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("build.py: interrupted; nothing was published", file=sys.stderr)
+        print("build.py: interrupted", file=sys.stderr)
         return 130
+
+
+def rerun(python: Path, root: Path, argv: Sequence[str]) -> int:
+    """Run the command again, inside; its exit code."""
+    try:
+        return subprocess.run(
+            [str(python), "-X", "utf8", str(root / "build.py"), *argv],
+            env=clean_environment(),
+            check=False,
+        ).returncode
+    except KeyboardInterrupt:
+        return 130  # the terminal interrupts both, and the other one says so
 
 
 def say(line: str) -> None:

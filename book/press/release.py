@@ -17,9 +17,6 @@ from book.press.digest import manifest_problems, read_source
 from book.press.problems import Problem, Problems
 from book.press.testing import Outcome
 
-# Tests whose names have one of these words run a real model.
-MODELS = ("e5", "bge", "onnx_model")
-
 
 def refuse(root: Path) -> list[Problem]:
     """Why this tree cannot be released."""
@@ -112,6 +109,11 @@ def delivery(
         "",
         *_skips(outcome),
         "",
+        "Of those that passed, these ran a published model; the others need "
+        "none:",
+        "",
+        *_models(outcome),
+        "",
         "## Gates",
         "",
         *_table(
@@ -154,6 +156,10 @@ def evidence(root: Path) -> list[tuple[str, str, str]]:
 def _skips(outcome: Outcome) -> list[str]:
     lines = [f"- `{name}`: {reason}" for name, reason in outcome.skipped]
     return lines or ["- nothing was skipped"]
+
+
+def _models(outcome: Outcome) -> list[str]:
+    return [f"- `{name}`" for name in outcome.models] or ["- none"]
 
 
 def _digest(path: Path) -> str:

@@ -17,12 +17,17 @@ STRICT = "KEEPS_SECRETS_STRICT"
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run of the tests ended; ``skipped`` is test and reason."""
+    """How a run of the tests ended; ``skipped`` is test and reason.
+
+    ``models`` are the tests, among those that passed, that ran a published
+    model.
+    """
 
     exit_code: int
     passed: int
     failed: int
     skipped: tuple[tuple[str, str], ...]
+    models: tuple[str, ...] = ()
 
 
 def pytest_command(
@@ -73,6 +78,7 @@ def read_report(report: Path, exit_code: int) -> Outcome:
     """Count a JUnit report; a skip is never counted as a pass."""
     passed = failed = 0
     skipped = []
+    models = []
     for case in ET.parse(report).iter("testcase"):
         name = f"{case.get('classname')}::{case.get('name')}"
         skip = case.find("skipped")
@@ -82,4 +88,6 @@ def read_report(report: Path, exit_code: int) -> Outcome:
             skipped.append((name, skip.get("message", "")))
         else:
             passed += 1
-    return Outcome(exit_code, passed, failed, tuple(skipped))
+            if case.find("properties/property[@name='model']") is not None:
+                models.append(name)
+    return Outcome(exit_code, passed, failed, tuple(skipped), tuple(models))

@@ -240,7 +240,8 @@ def test_passed_and_failed_carry_their_reason() -> None:
 
 
 REPORT = """<testsuites><testsuite>
-<testcase classname="tests.lab.test_a" name="test_one"/>
+<testcase classname="tests.lab.test_a" name="test_one">
+<properties><property name="model" value="yes"/></properties></testcase>
 <testcase classname="tests.lab.test_a" name="test_two">
 <skipped message="no PostgreSQL"/></testcase>
 <testcase classname="tests.lab.test_a" name="test_three">
@@ -258,6 +259,7 @@ def test_a_skip_is_never_counted_as_a_pass(tmp_path: Path) -> None:
     assert outcome.failed == 2
     skip = ("tests.lab.test_a::test_two", "no PostgreSQL")
     assert outcome.skipped == (skip,)
+    assert outcome.models == ("tests.lab.test_a::test_one",)
 
 
 FACTS = {
@@ -296,12 +298,14 @@ def test_the_delivery_tells_artefacts_tests_gates_and_evidence(
         json.dumps(evidence)
     )
     skip = ("tests.lab.test_a::test_two", "no PostgreSQL")
-    outcome = testing.Outcome(0, 400, 0, (skip,))
+    model = "tests.lab.test_e5::test_meaning"
+    outcome = testing.Outcome(0, 400, 0, (skip,), (model,))
     text = release.delivery(tmp_path, FACTS, outcome, "none: made by hand")
     assert "`" + "c" * 40 + "`" in text
     assert "| keeps-secrets-en.md | 12,345 | `" + "e" * 64 + "` |" in text
     assert "400 passed, 0 failed, 1 skipped. A skip is not a pass" in text
     assert "- `tests.lab.test_a::test_two`: no PostgreSQL" in text
+    assert f"a published model; the others need none:\n\n- `{model}`" in text
     assert "| links | PASS | 82 pages | 1.5 |" in text
     assert "| leak | term-counts-1 | `" in text
 
@@ -315,6 +319,21 @@ def test_the_ci_run_is_named_when_there_is_one() -> None:
     address = release.ci_address(variables)
     assert address == "https://github.com/some/book/actions/runs/42"
     assert release.ci_address({}) == "none: made by hand"
+
+
+def test_a_test_of_a_model_says_so_in_the_report(tmp_path: Path) -> None:
+    here = Path(__file__).resolve().parents[1]
+    (tmp_path / "conftest.py").write_bytes((here / "conftest.py").read_bytes())
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  model: x\n")
+    (tmp_path / "test_it.py").write_text(
+        "import pytest\n\n\n@pytest.mark.model\ndef test_model():\n"
+        "    pass\n\n\ndef test_other():\n    pass\n"
+    )
+    report = tmp_path / "report.xml"
+    command = testing.pytest_command([], fast=False, report=report)
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    outcome = testing.read_report(report, 0)
+    assert (outcome.passed, outcome.models) == (2, ("test_it::test_model",))
 
 
 @pytest.mark.parametrize("strict", [True, False])
