@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,19 +12,35 @@ from lab.index import Index
 
 Opener = Callable[..., Index]
 
+# Where an index can be kept. Every contract test runs in each.
+STORES = ("sqlite", "memory")
 
-@pytest.fixture(params=["sqlite", "memory"])
-def open_index(
+
+@pytest.fixture(params=STORES)
+def new_place(
     request: pytest.FixtureRequest, tmp_path: Path
-) -> Iterator[Opener]:
+) -> Callable[[], str]:
+    """Return a place for a new index each time, to be opened by name.
+
+    An index in ``:memory:`` is gone once it is closed.
+    """
+    numbers = itertools.count()
+
+    def place() -> str:
+        if request.param == "memory":
+            return ":memory:"
+        return str(tmp_path / f"store-{next(numbers)}.db")
+
+    return place
+
+
+@pytest.fixture
+def open_index(new_place: Callable[[], str]) -> Iterator[Opener]:
     """Open an index on a new store, with the options given."""
     opened: list[Index] = []
 
     def opener(**options: object) -> Index:
-        path = ":memory:"
-        if request.param == "sqlite":
-            path = str(tmp_path / f"store-{len(opened)}.db")
-        index = Index.open(path, **options)  # type: ignore[arg-type]
+        index = Index.open(new_place(), **options)  # type: ignore[arg-type]
         opened.append(index)
         return index
 
