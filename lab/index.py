@@ -16,7 +16,7 @@ from collections.abc import (
     Mapping,
     MutableMapping,
 )
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, TypeVar, cast
@@ -202,6 +202,14 @@ class Index:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """Open one consistent read of the store, for trusted code.
+
+        Raises ``ProjectionChanged`` when another process has rebuilt the
+        index with other settings.
+        """
+        return self._read()
 
     @contextmanager
     def _read(self, projector: Projector | None = None) -> Iterator[Snapshot]:

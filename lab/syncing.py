@@ -296,7 +296,7 @@ def _held(index: Index, tenant: str) -> dict[str, Record]:
     A document whose id is not the one its origin gives came from elsewhere
     and is none of a sync's business.
     """
-    with index._read() as snapshot:
+    with index.snapshot() as snapshot:
         return {
             record.origin: record
             for record in snapshot.records(tenant)
@@ -407,12 +407,12 @@ class _Work:
         return self.index.set_policy(self.tenant, name, policy, expected)
 
     def _record(self, name: str) -> Record | None:
-        with self.index._read() as snapshot:
+        with self.index.snapshot() as snapshot:
             return snapshot.record(self.tenant, name)
 
     def _policy_stands(self, record: Record, policy: Policy) -> bool:
         """Say whether a stored policy is what the rules say, and binds."""
-        with self.index._read() as snapshot:
+        with self.index.snapshot() as snapshot:
             readers = snapshot.readers(self.tenant, record.doc_id)
             groups = {
                 reader.name: snapshot.group(self.tenant, reader.name)

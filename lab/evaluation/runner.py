@@ -310,7 +310,7 @@ def difference(
 
 def _readable(index: Index, context: Context) -> dict[str, str]:
     """Return the text of every chunk in the reader's view."""
-    with index._read() as snapshot:
+    with index.snapshot() as snapshot:
         view = snapshot.readable(context)
         return {
             f"{chunk.doc_id}#{chunk.number}": chunk.text

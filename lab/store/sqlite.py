@@ -695,8 +695,17 @@ class SQLiteStore:
             connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
             return
         connection.execute("PRAGMA journal_mode=WAL").fetchone()
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("ROLLBACK")
+        # A lock that somebody else holds is a lock that can be had: opening
+        # to read must not wait for a long write to end.
+        connection.execute("PRAGMA busy_timeout=0")
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise
+        finally:
+            connection.execute(f"PRAGMA busy_timeout={BUSY_MILLISECONDS}")
 
     def _refuse_unmerged(self) -> None:
         wal = Path(self.path + "-wal")

@@ -29,6 +29,7 @@ from lab.errors import (
 )
 from lab.index import DocumentStatus, Index
 from lab.model import Context, Document, Policy
+from lab.store.sqlite import BUSY_MILLISECONDS
 from tests.lab.conftest import Opener
 from tests.lab.support import (
     ALICE,
@@ -597,13 +598,39 @@ def test_a_reader_keeps_its_snapshot_while_a_writer_commits(
     path = tmp_path / "store.db"
     with Index.open(path) as reader, Index.open(path) as writer:
         writer.upsert(document(source=OLD))
-        with reader._read() as snapshot:
+        with reader.snapshot() as snapshot:
             view = snapshot.readable(ALICE)
             writer.upsert(document(source=NEW, revision=2))
             seen = snapshot.document(view, "travel-policy")
             assert seen is not None
             assert "180" in seen.body
         assert see(reader, "210", ALICE) == ["travel-policy"]
+
+
+@contract("C-31")
+def test_opening_to_read_does_not_wait_for_a_writer(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with Index.open(path) as writer:
+        writer.upsert(document(source=OLD))
+        holder = sqlite3.connect(path, isolation_level=None)
+        holder.execute("BEGIN IMMEDIATE")
+        holder.execute("UPDATE documents SET origin = 'held'")
+        opened: list[list[str]] = []
+
+        def read() -> None:
+            with Index.open(path) as reader:
+                opened.append(see(reader, "hotel", ALICE))
+
+        thread = threading.Thread(target=read)
+        thread.start()
+        # Waiting for the writer would take the whole busy timeout.
+        thread.join(BUSY_MILLISECONDS / 1000 - 1)
+        still_waiting = thread.is_alive()
+        holder.execute("ROLLBACK")
+        holder.close()
+        thread.join()
+        assert not still_waiting
+        assert opened == [["travel-policy"]]
 
 
 @contract("C-32")
