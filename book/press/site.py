@@ -46,6 +46,7 @@ from book.press.xhtml import (
     escape_attribute,
     mark_lines,
     serialise,
+    text_of,
 )
 
 START: Final = "<!-- blocks:start -->"
@@ -58,6 +59,10 @@ _INLINE_STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 
 # A figure or a table from evidence says so: NAME, or NAME:where in it.
 _EVIDENCE = re.compile(r'data-(?:evidence|value)="([^":]+)[":]')
+
+# Characters two columns wide; columns of text with them line up only in a
+# font made for both.
+_WIDE = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uac00-\ud7a3\uff00-\uffef]")
 
 # Punctuation no line may begin with.
 _STOPS = re.compile(r"[,.;:!?)\]}\u2019\u201d，。；：！？、）】》」』]+")
@@ -312,6 +317,8 @@ def _block_html(
     # What scrolls sideways must be reachable by keyboard, with a name.
     for element in root.iter("pre"):
         _scrolls(element, words["scroll_code"])
+        if _WIDE.search(text_of(element)):
+            element.set("class", "ks-wide")
     for element in list(root.iter("table")):
         box = etree.Element("div", {"class": "ks-scroll"})
         _scrolls(box, words["scroll_label"])

@@ -99,7 +99,7 @@ def mkdocs_config(
             "site_name": frame.edition.title,
             "site_description": frame.edition.metadata["description"],
             "site_author": frame.edition.metadata["authors"],
-            "theme": {"language": frame.lang},
+            "theme": {"language": frame.hreflang},
             "nav": _nav(frame.edition),
             "extra": _extra(frame, frames),
         }
@@ -116,7 +116,7 @@ def mkdocs_config(
         "theme": {
             "name": "material",
             "custom_dir": str(theme_dir),
-            "language": DEFAULT,
+            "language": HTML_LANG[DEFAULT],
             "font": False,
         },
         "hooks": [str(hook)],

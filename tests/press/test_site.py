@@ -69,7 +69,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 def test_a_page_says_its_language_and_where_the_other_is(made: Path) -> None:
     page = _page(made, "zh/05-lexical-baseline.html")
-    assert '<html lang="zh' in page
+    assert '<html lang="zh-Hans"' in page
     assert re.search(
         r'<link rel="alternate" hreflang="en"'
         r' href="../en/05-lexical-baseline.html">',
