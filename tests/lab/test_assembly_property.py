@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lab.answering.assembly import assemble
 from lab.answering.measures import token_bound
 from lab.errors import BudgetTooSmall
+from tests.lab.support import contract
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ PIECES = st.lists(ANY, max_size=5).map(
 )
 
 
+@contract("C-40")
 @given(st.integers(1, 900), ANY, ANY, PIECES)
 def test_the_budget_holds_and_included_and_dropped_part_the_evidence(
     budget, instructions, memory, pieces

@@ -21,6 +21,7 @@ from lab.errors import InvalidInput
 from lab.terms import terms
 from lab.text import Projection, project
 from tests.lab.generators import documents
+from tests.lab.support import contract
 
 DEFAULTS: list[Chunker] = [WindowChunker(), SectionChunker(), BlockChunker()]
 SETTINGS: list[Chunker] = [
@@ -66,6 +67,7 @@ def check_laws(chunker: Chunker, projection: Projection) -> list[Chunk]:
 # --- laws ------------------------------------------------------------------
 
 
+@contract("C-03", "C-05")
 @pytest.mark.parametrize("chunker", SETTINGS, ids=lambda c: c.fingerprint)
 def test_every_chunker_keeps_the_laws_on_every_document(
     chunker: Chunker,
@@ -75,6 +77,7 @@ def test_every_chunker_keeps_the_laws_on_every_document(
             check_laws(chunker, project(format, source))
 
 
+@contract("C-05")
 @pytest.mark.parametrize("chunker", SETTINGS, ids=lambda c: c.fingerprint)
 @pytest.mark.parametrize("source", ["", "\n", " \t\n\u3000\n", "\ufeff"])
 def test_a_document_without_text_has_no_chunks(
@@ -83,6 +86,7 @@ def test_a_document_without_text_has_no_chunks(
     assert spans(chunker, source) == []
 
 
+@contract("C-05")
 @pytest.mark.parametrize("chunker", DEFAULTS, ids=lambda c: c.fingerprint)
 def test_a_blank_run_in_the_middle_makes_no_blank_chunk(
     chunker: Chunker,
@@ -96,6 +100,7 @@ def test_a_blank_run_in_the_middle_makes_no_blank_chunk(
         check_laws(chunker, project("markdown", source))
 
 
+@contract("C-05")
 def test_a_long_run_without_spaces_is_cut_and_ends() -> None:
     source = "A" * 5000
     # 5000 = 27 * 180 + 140: windows start every 220 - 40 code points.
@@ -208,6 +213,7 @@ def test_a_window_prefers_to_end_after_a_blank_line() -> None:
     assert spans(WindowChunker(16, 0), "aaaaaa\n\nbbbbbbbb") == [(0, 16)]
 
 
+@contract("C-03")
 def test_repeated_text_keeps_its_own_offsets() -> None:
     assert spans(WindowChunker(5, 0), "chunk chunk") == [
         (0, 5),
@@ -218,6 +224,7 @@ def test_repeated_text_keeps_its_own_offsets() -> None:
     assert spans(SectionChunker(2, 0), "chunk chunk") == [(0, 5), (6, 11)]
 
 
+@contract("C-03")
 def test_offsets_count_code_points_of_the_text_not_of_its_folding() -> None:
     # "İ".lower() has two code points; the body has one.
     (chunk,) = WindowChunker().chunk(project("text", "İ" * 3 + " TARGET"))
@@ -418,6 +425,7 @@ def test_a_chunker_is_made_again_from_its_spec(chunker: Chunker) -> None:
     assert again.fingerprint == chunker.fingerprint
 
 
+@contract("C-06")
 def test_different_settings_have_different_fingerprints() -> None:
     prints = {chunker.fingerprint for chunker in SETTINGS}
     assert len(prints) == len(SETTINGS)
@@ -447,6 +455,7 @@ def test_a_bad_spec_is_refused(spec: Any) -> None:
 # --- real documents --------------------------------------------------------
 
 
+@contract("C-03", "C-05")
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("folder", "files"),

@@ -11,6 +11,7 @@ from lab.chunking import (
 )
 from lab.text import normalize, project
 from tests.lab.generators import JOINS, PIECES
+from tests.lab.support import contract
 from tests.lab.test_chunking import check_laws
 
 CHARACTERS = st.text(
@@ -49,6 +50,7 @@ def test_blocks_tile_the_text(source: str) -> None:
         assert block.start == 0 or text[block.start - 1] == "\n"
 
 
+@contract("C-03", "C-05")
 @given(
     st.one_of(windows(), sections(), blocks),
     st.sampled_from(["markdown", "text"]),

@@ -11,7 +11,7 @@ from lab.experiments import Refuted, answer_cache
 from lab.fixture import load_fixture, populate
 from lab.index import Index
 from lab.model import Context, Policy
-from tests.lab.support import ALICE, BOB, OUTSIDER, document
+from tests.lab.support import ALICE, BOB, OUTSIDER, contract, document
 
 ANN = Context("larkspur", "ann")
 QUESTION = "What does a hotel night cost?"
@@ -43,6 +43,7 @@ def summary(two):
     return derived("180 here, 999 there.", sources)
 
 
+@contract("C-43")
 def test_a_derived_text_is_readable_by_who_can_read_all_its_sources(
     two, summary
 ):
@@ -52,6 +53,7 @@ def test_a_derived_text_is_readable_by_who_can_read_all_its_sources(
     assert not readable(summary, two, OUTSIDER)
 
 
+@contract("C-43")
 def test_a_derived_text_dies_with_a_new_revision_of_any_source(two, summary):
     two.upsert(document("first", "# Hotels\n\nA hotel night.", revision=2))
     assert not readable(summary, two, ALICE)
@@ -63,11 +65,13 @@ def test_a_derived_text_dies_even_if_the_quoted_words_stay(two, summary):
     assert not readable(summary, two, ALICE)
 
 
+@contract("C-43")
 def test_a_derived_text_dies_with_a_deletion_of_any_source(two, summary):
     two.delete("larkspur", "second", 2)
     assert not readable(summary, two, ALICE)
 
 
+@contract("C-43", "C-17")
 def test_a_derived_text_is_lost_to_whom_any_source_is_revoked(two, summary):
     two.set_policy("larkspur", "second", Policy(("ann",)), 1)
     assert not readable(summary, two, ALICE)
@@ -85,6 +89,7 @@ def test_a_text_derived_from_a_derived_text_has_all_its_sources(two, summary):
     assert not readable(again, two, BOB)
 
 
+@contract("C-07")
 @pytest.mark.parametrize("context", [None, "alice", ("larkspur", "alice")])
 def test_without_a_context_nothing_is_checked(summary, context):
     class Untouched:
@@ -137,6 +142,7 @@ def test_a_kept_answer_is_returned_to_the_reader_it_was_made_for(
     assert cache.get("Another?", ALICE) is None
 
 
+@contract("C-43")
 def test_another_reader_never_gets_text_from_what_they_may_not_read(
     cache, summary
 ):
@@ -158,6 +164,7 @@ def test_the_same_name_in_another_tenant_is_another_reader(cache, two):
     assert cache.get(QUESTION, BOB) == mine
 
 
+@contract("C-43")
 def test_a_cached_answer_ends_with_its_sources(cache, two, summary):
     cache.put(QUESTION, ALICE, summary)
     two.set_policy("larkspur", "second", Policy(("ann",)), 1)
@@ -231,6 +238,7 @@ def test_a_question_must_be_text(cache, summary, question):
         cache.get(question, ALICE)
 
 
+@contract("C-07")
 def test_a_cache_without_a_context_answers_nobody(cache, summary):
     cache.put(QUESTION, ALICE, summary)
     with pytest.raises(PermissionError):

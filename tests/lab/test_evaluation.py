@@ -24,7 +24,7 @@ from lab.evaluation.runner import (
 from lab.fixture import Query, load_fixture, populate
 from lab.index import Index
 from lab.model import Document, Policy
-from tests.lab.support import document
+from tests.lab.support import contract, document
 
 FIXTURE = load_fixture()
 
@@ -180,6 +180,7 @@ def test_a_negative_that_finds_something_where_designated_is_reported(
     assert result.abstention["unknown"].value == 0
 
 
+@contract("C-45")
 def test_one_unreadable_hit_ends_the_evaluation() -> None:
     """The index is told a wrong policy; the fixture's rules know better."""
     with Index.open(":memory:") as index:
@@ -193,6 +194,7 @@ def test_one_unreadable_hit_ends_the_evaluation() -> None:
             evaluate(index, FIXTURE)
 
 
+@contract("C-45")
 def test_a_document_the_fixture_does_not_know_ends_it_too() -> None:
     with Index.open(":memory:") as index:
         populate(index, FIXTURE)
@@ -210,6 +212,7 @@ def test_a_document_the_fixture_does_not_know_ends_it_too() -> None:
             evaluate(index, FIXTURE)
 
 
+@contract("C-45")
 def test_a_hit_whose_text_is_not_the_stored_one_ends_it(
     index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ from lab.cli import main
 from lab.errors import InvalidInput, NotFound
 from lab.evidence import compare, perform, read, record
 from lab.experiments import Emit, Experiment, Refuted, Unavailable, Uses
+from tests.lab.support import contract
 
 
 def experiment(
@@ -54,11 +55,13 @@ def test_a_record_reads_back_and_holds_what_was_observed(
     ]
 
 
+@contract("C-46")
 def test_the_same_run_again_has_no_difference(tmp_path: Path) -> None:
     record(experiment(), tmp_path)
     assert evidence.check(experiment(), tmp_path) == []
 
 
+@contract("C-46")
 @pytest.mark.parametrize(
     ("old", "new", "path"),
     [
@@ -180,11 +183,13 @@ def test_shipped_evidence_is_sound_and_none_is_orphaned() -> None:
             assert evidence.columns(line) <= evidence.MAX_COLUMNS
 
 
+@contract("C-46")
 @pytest.mark.parametrize("name", ["demo"])
 def test_quick_evidence_reproduces(name: str) -> None:
     assert evidence.check(experiments.load(name)) == []
 
 
+@contract("C-46")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["leak", "speed", "term-evaluation"])
 def test_slow_evidence_reproduces(name: str) -> None:
@@ -212,6 +217,7 @@ def test_check_says_the_same_and_ends_with_0(
     assert "same" in capsys.readouterr().out
 
 
+@contract("C-46")
 def test_check_names_a_forged_claim_and_ends_with_1(
     shipped: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

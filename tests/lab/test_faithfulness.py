@@ -7,6 +7,7 @@ import pytest
 from lab.answering.faithfulness import faithfulness
 from lab.answering.prompting import REFUSAL
 from lab.errors import InvalidInput
+from tests.lab.support import contract
 
 
 def test_a_text_whose_sentences_all_cite_is_cited():
@@ -18,6 +19,7 @@ def test_a_text_whose_sentences_all_cite_is_cited():
     assert found.uncited == found.invalid == ()
 
 
+@contract("C-50")
 def test_an_uncited_sentence_is_named():
     found = faithfulness("The limit is 210 [1]. It is generous.", 1)
     assert found.state == "uncited"
@@ -25,6 +27,7 @@ def test_an_uncited_sentence_is_named():
     assert found.share == 0.5
 
 
+@contract("C-50")
 @pytest.mark.parametrize("number", ["0", "99", "3", "01", "9" * 5000])
 def test_a_number_that_names_no_source_makes_its_sentence_uncited(number):
     found = faithfulness(f"The limit is 210 [1][{number}]. Meals [2].", 2)
@@ -35,6 +38,7 @@ def test_a_number_that_names_no_source_makes_its_sentence_uncited(number):
     assert found.share == 0.5
 
 
+@contract("C-50")
 def test_zero_is_not_the_last_passage():
     found = faithfulness("x is five [0].", 3)
     assert found.used == ()
@@ -48,6 +52,7 @@ def test_a_text_without_a_sentence_is_empty_and_not_perfect(text):
     assert found.share == 0.0
 
 
+@contract("C-50")
 def test_without_sources_no_number_is_valid():
     found = faithfulness("The answer is five [1].", 0)
     assert found.state == "uncited"
@@ -84,6 +89,7 @@ def test_numbers_inside_code_are_no_markers(text):
     assert len(found.sentences) == 1
 
 
+@contract("C-50")
 def test_a_marker_inside_code_does_not_cite():
     found = faithfulness("The limit is `210 [1]`.", 1)
     assert found.state == "uncited"

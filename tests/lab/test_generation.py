@@ -21,7 +21,7 @@ from lab.answering.measures import token_bound
 from lab.answering.prompting import REFUSAL, prompt
 from lab.errors import BudgetTooSmall, InvalidInput
 from lab.model import Policy
-from tests.lab.support import ALICE, document
+from tests.lab.support import ALICE, contract, document
 
 CITE = "ks1:larkspur/{}@1[0,9)#0123456789abcdef"
 
@@ -89,6 +89,7 @@ def test_one_turn_is_sent_with_the_prompt_and_without_tools():
     ]
 
 
+@contract("C-50")
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -117,6 +118,7 @@ def test_the_fixed_sentence_is_an_abstention(language):
     assert made.text == REFUSAL[language]
 
 
+@contract("C-50")
 @pytest.mark.parametrize(
     ("stop", "state", "reason"),
     [
@@ -135,6 +137,7 @@ def test_a_text_that_stopped_for_another_reason_is_not_shown(
     assert made.text == REFUSAL["en"]
 
 
+@contract("C-50")
 def test_without_evidence_no_model_is_asked():
     client = Scripted("The limit is 5 [1].")
     made = ask(client, evidence=())
@@ -290,6 +293,7 @@ def test_the_real_client_sends_exactly_this_and_nothing_leaves_the_machine():
     assert sorted(body) == ["max_tokens", "messages", "model", "system"]
 
 
+@contract("C-43")
 def test_a_generated_text_dies_with_every_passage_the_model_was_given(index):
     index.upsert(document("first"))
     index.upsert(document("second", "# Meals\n\nA hotel night with meals."))

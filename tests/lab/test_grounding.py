@@ -8,6 +8,7 @@ import pytest
 
 from lab.answering.grounding import content_words, ground
 from lab.errors import InvalidInput
+from tests.lab.support import contract
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ TAXI = Quote("taxi", "Take a taxi after a flight of six hours and claim it.")
 ZH = Quote("zh", "其他城市的酒店每晚上限为420元，须附发票。")
 
 
+@contract("C-39")
 def test_a_claim_in_the_words_of_the_evidence_is_supported_and_cited():
     grounding = ground(["The hotel limit is 210 pounds."], [TAXI, UK])
     (verdict,) = grounding.verdicts
@@ -32,6 +34,7 @@ def test_a_claim_in_the_words_of_the_evidence_is_supported_and_cited():
     assert grounding.coverage == 1.0
 
 
+@contract("C-39")
 def test_without_evidence_an_invented_answer_is_not_grounded():
     grounding = ground(["x is 5"], [])
     (verdict,) = grounding.verdicts
@@ -43,6 +46,7 @@ def test_without_evidence_an_invented_answer_is_not_grounded():
     assert grounding.unsupported == ("x is 5",)
 
 
+@contract("C-39")
 def test_the_least_overlap_itself_is_enough():
     # hotel, limit, night held; breakfast, included not: 3 of 5.
     claim = "Hotel limit night breakfast included."
@@ -55,6 +59,7 @@ def test_the_least_overlap_itself_is_enough():
     assert verdict.citation is None
 
 
+@contract("C-39")
 def test_pieces_are_not_added_together():
     claim = "The hotel limit covers a taxi and a flight."
     # hotel, limit, covers, taxi, flight: two of five in each piece.
@@ -96,11 +101,13 @@ def test_coverage_is_the_share_of_supported_claims():
     assert grounding.unsupported == ("salary bands", "board paper")
 
 
+@contract("C-39")
 def test_repeating_a_word_does_not_buy_support():
     (verdict,) = ground(["hotel hotel hotel bonus"], [UK]).verdicts
     assert verdict.overlap == 0.5
 
 
+@contract("C-39")
 def test_chinese_claims_are_judged_by_their_terms():
     # 其他 他城 城市 酒店 店每 每晚 420 元; 市酒 is not in the evidence,
     # where 的 stands between the words. The claim's terms: 其他 他城 城市

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lab.answering.grounding import content_words, ground
+from tests.lab.support import contract
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ PIECES = st.lists(WORDS, max_size=4).map(
 )
 
 
+@contract("C-39")
 @given(WORDS, PIECES)
 def test_more_evidence_never_unsupports_a_claim(claim, pieces):
     (all_of_them,) = ground([claim], pieces).verdicts
@@ -43,6 +45,7 @@ def test_every_text_supports_itself(text):
     assert verdict.missing == ()
 
 
+@contract("C-39")
 @given(WORDS, PIECES)
 def test_the_overlap_is_the_best_share_of_distinct_words(claim, pieces):
     words = set(content_words(claim))

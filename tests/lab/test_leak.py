@@ -11,6 +11,7 @@ from lab.experiments import Refuted, leak
 from lab.fixture import Fixture, load_fixture
 from lab.store import Stats
 from lab.store.sqlite import SQLiteSnapshot
+from tests.lab.support import contract
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +44,7 @@ def test_bm25_under_a_filter_gives_every_hidden_word_away(
     assert guessed["naive"]["tachograph"].hidden > 0, "of the other tenant"
 
 
+@contract("C-13")
 def test_the_same_attack_learns_nothing_from_the_lab(
     guessed: dict[str, dict[str, leak.Guess]],
 ) -> None:
@@ -63,6 +65,7 @@ def test_the_filter_of_the_naive_engine_is_right(fixture: Fixture) -> None:
     assert engine.search("severance") == []
 
 
+@contract("C-13")
 def test_a_hidden_paper_swaps_two_visible_notes_of_bm25_only(
     fixture: Fixture,
 ) -> None:
@@ -75,6 +78,7 @@ def test_a_hidden_paper_swaps_two_visible_notes_of_bm25_only(
     assert before == after
 
 
+@contract("C-13")
 def test_hidden_documents_lower_a_visible_score_of_bm25_only(
     fixture: Fixture,
 ) -> None:

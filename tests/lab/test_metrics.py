@@ -23,20 +23,24 @@ from lab.evaluation.metrics import (
     recall,
     reciprocal_rank,
 )
+from tests.lab.support import contract
 
 MEASURES = (recall, precision, reciprocal_rank, ndcg)
 
 
+@contract("C-44")
 def test_recall_is_the_share_of_the_gold_set_in_the_first_k():
     assert recall(["x", "A", "B"], {"A", "B", "C"}, 2) == Fraction(1, 3)
     assert recall(["x", "A", "B"], {"A", "B", "C"}, 3) == Fraction(2, 3)
 
 
+@contract("C-44")
 def test_precision_divides_by_k_even_when_less_came_back():
     assert precision(["A", "x"], {"A", "B"}, 2) == Fraction(1, 2)
     assert precision(["A"], {"A", "B"}, 5) == Fraction(1, 5)
 
 
+@contract("C-44")
 def test_reciprocal_rank_looks_at_the_first_gold_id_within_k():
     assert reciprocal_rank(["x", "y", "A", "B"], {"A", "B"}, 10) == Fraction(
         1, 3
@@ -49,6 +53,7 @@ def test_ndcg_of_one_gold_id_at_rank_three_is_one_half():
     assert ndcg(["x", "y", "A"], {"A"}, 10) == Fraction(1, 2)
 
 
+@contract("C-44")
 def test_ndcg_by_hand_for_two_of_three():
     # DCG = 1/log2(2) + 1/log2(4) = 1.5;
     # ideal = 1 + 1/log2(3) + 1/2 = 2.1309297535714573
@@ -67,6 +72,7 @@ def test_ideal_is_cut_at_k():
     assert ndcg(["A"], {"A", "B", "C"}, 1) == 1
 
 
+@contract("C-44")
 @pytest.mark.parametrize("measure", [recall, reciprocal_rank, ndcg])
 def test_a_hit_listed_twice_is_credited_once(measure):
     assert measure(["A", "A"], {"A"}, 2) == 1
@@ -95,6 +101,7 @@ def test_an_empty_gold_set_has_no_value(measure):
     assert measure([], set(), 3) is None
 
 
+@contract("C-44")
 @pytest.mark.parametrize("measure", MEASURES)
 def test_no_results_for_a_labelled_query_is_zero(measure):
     assert measure([], {"A"}, 3) == 0
@@ -118,6 +125,7 @@ def test_scores_decide_before_ids_do():
     assert ranked({"a": 0.1, "b": 0.9, "c": 0.9}) == ["b", "c", "a"]
 
 
+@contract("C-44")
 def test_a_query_missing_from_the_run_counts_as_zero():
     values = per_query(
         lambda ranking, gold: recall(ranking, gold, 1),

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lab.evaluation import metrics
+from tests.lab.support import contract
 
 ir_measures = pytest.importorskip("ir_measures")
 
@@ -37,6 +38,7 @@ def oracle(measure, run, gold):
 
 
 # ir_measures loads its providers on first use, which takes a while.
+@contract("C-44")
 @settings(deadline=None)
 @given(ranking=RANKING, gold=GOLD, k=K)
 def test_every_measure_agrees_with_the_oracle(ranking, gold, k):

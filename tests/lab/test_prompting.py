@@ -10,6 +10,7 @@ import pytest
 from lab.answering import fence
 from lab.answering.prompting import REFUSAL, is_refusal, prompt
 from lab.errors import InvalidInput
+from tests.lab.support import contract
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ def test_no_part_of_a_passage_but_its_text_is_printed():
     assert "ks1:cite" not in made.text
 
 
+@contract("C-42")
 def test_a_passage_cannot_close_its_own_fence():
     honest = prompt("q", [Quote("c", "text")])
     digits = re.search(r"<passage 1 ([0-9a-f]{16})>", honest.user)[1]
@@ -67,6 +69,7 @@ def test_a_passage_cannot_close_its_own_fence():
     assert made.user.count(f"<question {now}>") == 1
 
 
+@contract("C-42")
 @pytest.mark.parametrize(
     "disguise",
     [
@@ -86,6 +89,7 @@ def test_a_mark_is_refused_however_a_text_disguises_it(monkeypatch, disguise):
     assert fence.mark(["other", text]) == "f" * 16
 
 
+@contract("C-42")
 def test_a_mark_cannot_be_known_before_the_texts_are():
     assert fence.mark(["a"]) != fence.mark(["b"])
     assert fence.mark(["a", "b"]) != fence.mark(["ab"])

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from lab.answering.fence import mark
 from lab.answering.prompting import prompt
+from tests.lab.support import contract
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ ANY = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
 TEXTS = st.lists(ANY, max_size=4)
 
 
+@contract("C-42")
 @given(ANY.filter(str.strip), TEXTS, st.integers(0, 4))
 def test_every_mark_in_the_prompt_is_ours(question, texts, copied):
     honest = mark([question, *texts])

@@ -15,7 +15,7 @@ from lab.rerank import Fused, Ranked, Reranker
 from lab.rerankers import MMR, CandidateBM25, CrossEncoder
 from lab.store import Candidate
 from lab.terms import terms
-from tests.lab.support import ALICE, BOB, document, everything
+from tests.lab.support import ALICE, BOB, contract, document, everything
 
 UNIT = 2**40
 
@@ -110,6 +110,7 @@ def test_the_order_of_the_items_says_nothing(reranker: Reranker) -> None:
     assert order(reranker, "hotel night", items[::-1]) == wanted
 
 
+@contract("C-13")
 @pytest.mark.parametrize("reranker", [CandidateBM25(), MMR()])
 def test_what_others_may_read_changes_no_byte(reranker: Reranker) -> None:
     answers = []

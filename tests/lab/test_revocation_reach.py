@@ -7,6 +7,7 @@ import pytest
 from lab.experiments import Refuted, revocation_reach, timing_channel
 from lab.store import Stats
 from lab.store.sqlite import SQLiteSnapshot
+from tests.lab.support import contract
 
 
 def test_a_session_serves_what_was_written_after_its_reader_left() -> None:
@@ -25,6 +26,7 @@ def test_a_session_serves_what_was_written_after_its_reader_left() -> None:
     assert shown == {"Session": ["q2", "q3"], "Stamped": ["q2"], "Lab": []}
 
 
+@contract("C-19")
 def test_only_the_lab_tells_two_groups_of_one_name_apart() -> None:
     shown = {}
     for design in (revocation_reach.Session(), revocation_reach.Lab()):
@@ -64,6 +66,7 @@ def test_the_stopwatch_experiment_compares_bytes_first(
         timing_channel.run(lambda line: None)
 
 
+@contract("C-15")
 def test_compare_and_swap_keeps_the_revocation_and_says_so() -> None:
     assert revocation_reach.last_writer() == ["alice", "bob", "omar"]
     assert revocation_reach.compare_and_swap() == (["bob"], "StalePolicy")

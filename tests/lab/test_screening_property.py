@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from lab.answering.screening import scan
 from lab.answering.unseen import tagged, visible
+from tests.lab.support import contract
 
 ANY = st.text(st.characters(exclude_categories=("Cs",)), max_size=60)
 UNSEEN = st.text(st.sampled_from("\u200b\u200c\u00ad\u2060\ufeff"), max_size=2)
@@ -27,6 +28,7 @@ def test_folding_never_loses_its_place(text):
         assert all(0 <= at < len(text) for at in folded.origins)
 
 
+@contract("C-41")
 @given(st.lists(UNSEEN, min_size=len(PHRASE), max_size=len(PHRASE)))
 def test_unseen_characters_anywhere_hide_nothing(noise):
     text = "".join(a + b for a, b in zip(PHRASE, noise, strict=True))

@@ -17,7 +17,7 @@ from lab.errors import EncoderError, InvalidInput
 from lab.index import DocumentStatus, Index
 from lab.model import Context, Document, Policy
 from lab.syncing import Synced, doc_id
-from tests.lab.support import see
+from tests.lab.support import contract, see
 
 ALICE = Context("acme", "alice")
 BOB = Context("acme", "bob")
@@ -116,6 +116,7 @@ def test_a_document_is_named_by_its_path_and_keeps_it(
     assert doc_id("差旅/制度") != doc_id("制度/差旅")
 
 
+@contract("C-30")
 def test_a_second_sync_changes_no_byte(index: Index, folder: Path) -> None:
     sync(index, folder)
     path = Path(str(folder.parent / "index.db"))
@@ -163,6 +164,7 @@ def test_a_removed_file_is_deleted_and_only_it(
     assert see(index, "number4", ALICE) == [doc_id("notes/4.md")]
 
 
+@contract("C-51")
 def test_a_moved_file_obeys_the_rules_of_its_new_place(
     index: Index, folder: Path
 ) -> None:
@@ -181,6 +183,7 @@ def test_a_moved_file_obeys_the_rules_of_its_new_place(
     assert see(index, "number3", BOB) == [doc_id("board/3.md")]
 
 
+@contract("C-35")
 def test_a_returning_file_is_restored_under_the_rules_of_now(
     index: Index, folder: Path
 ) -> None:
@@ -201,6 +204,7 @@ def test_a_returning_file_is_restored_under_the_rules_of_now(
 # What is no deletion.
 
 
+@contract("C-49")
 def test_a_missing_folder_deletes_nothing(index: Index, folder: Path) -> None:
     rules = access.read(folder / "access.toml")
     sync(index, folder)
@@ -224,6 +228,7 @@ def test_a_folder_without_rules_changes_nothing(
     assert len(see(index, "text", ALICE)) == 12
 
 
+@contract("C-49")
 def test_removing_more_than_a_tenth_asks_first(
     index: Index, folder: Path
 ) -> None:
@@ -251,6 +256,7 @@ def test_exactly_a_tenth_may_go(index: Index, folder: Path) -> None:
     assert did(sync(index, folder))["removed"] == 2
 
 
+@contract("C-49")
 @pytest.mark.parametrize(
     ("content", "what"),
     [
@@ -280,6 +286,7 @@ def test_json_that_is_no_document_is_reported_with_its_place(
     assert "title: missing" in done.problems[0].what
 
 
+@contract("C-49")
 def test_a_file_that_may_not_be_opened_is_no_deletion(
     index: Index, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -298,6 +305,7 @@ def test_a_file_that_may_not_be_opened_is_no_deletion(
     assert see(index, "number3", ALICE) == [doc_id("notes/3.md")]
 
 
+@contract("C-49")
 def test_a_folder_that_may_not_be_listed_is_no_deletion(
     index: Index, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -373,6 +381,7 @@ def test_documents_from_elsewhere_are_left_alone(
 # Names.
 
 
+@contract("C-49")
 def test_links_are_not_followed_and_are_no_deletion(
     index: Index, folder: Path, tmp_path: Path
 ) -> None:
@@ -436,6 +445,7 @@ def hash_word(name: str) -> str:
 # Who may read.
 
 
+@contract("C-51")
 def test_a_later_change_of_the_rules_changes_policies(
     index: Index, folder: Path
 ) -> None:
@@ -454,6 +464,7 @@ def test_a_later_change_of_the_rules_changes_policies(
     assert see(index, "number4", ALICE) == [doc_id("notes/4.md")]
 
 
+@contract("C-51")
 def test_what_no_rule_matches_nobody_may_read(
     index: Index, folder: Path
 ) -> None:
@@ -465,6 +476,7 @@ def test_what_no_rule_matches_nobody_may_read(
     assert see(index, "text", ALICE) == []
 
 
+@contract("C-51")
 def test_new_text_is_never_seen_by_the_old_readers(
     index: Index, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -646,6 +658,7 @@ def test_among_equals_the_later_rule_wins() -> None:
     assert rules(*pairs[::-1]).policy("a/b/c").readers == ("first",)
 
 
+@contract("C-51")
 @pytest.mark.parametrize(
     ("text", "what"),
     [

@@ -7,6 +7,7 @@ import pytest
 from lab.terms import FINGERPRINT, MAX_TERM, VERSION, terms
 from lab.terms_tables import MARKS
 from tests.lab.generators import documents
+from tests.lab.support import contract
 
 
 def through_fts5(text: str) -> list[str]:
@@ -157,6 +158,7 @@ def test_a_run_of_marks_does_not_hide_the_word_it_ends() -> None:
     assert finds("cafe\u0301", "CAF\u00c9")
 
 
+@contract("C-14")
 @pytest.mark.parametrize("mark", [chr(c) for c in range(33, 127)])
 def test_ascii_punctuation_is_never_syntax(mark: str) -> None:
     if mark.isalnum() or mark == "_":
@@ -166,6 +168,7 @@ def test_ascii_punctuation_is_never_syntax(mark: str) -> None:
         assert terms(f"a{mark}b") == ["a", "b"]
 
 
+@contract("C-14")
 def test_a_serial_number_is_found_by_itself() -> None:
     assert terms("TS01-H-18011-005") == ["ts01", "h", "18011", "005"]
 

@@ -8,6 +8,7 @@ from lab import canonical
 from lab.errors import InvalidInput
 from lab.text import Projection, Utf16Span, normalize, project, to_utf16
 from tests.lab.generators import documents
+from tests.lab.support import contract
 
 
 def refused(source: object, format: str = "json") -> str:
@@ -54,18 +55,21 @@ def test_normalising_twice_changes_nothing() -> None:
         assert normalize(once) == once
 
 
+@contract("C-04")
 @pytest.mark.parametrize("value", [None, b"bytes", 1, ["a"]])
 def test_what_is_not_text_is_refused_by_name(value: object) -> None:
     with pytest.raises(InvalidInput, match="query: must be a string"):
         normalize(value, "query")  # type: ignore[arg-type]
 
 
+@contract("C-04")
 def test_nul_is_refused_with_its_place() -> None:
     source = "before" + "\x00" * 10291 + "after"
     assert "NUL at code point 6" in refused(source, "markdown")
     assert "NUL at code point 1" in refused("é\x00", "text")
 
 
+@contract("C-04")
 def test_a_lone_surrogate_is_refused_with_its_place() -> None:
     message = refused("ab\ud800", "markdown")
     assert "lone surrogate U+D800 at code point 2" in message
@@ -90,6 +94,7 @@ def test_a_digest_covers_format_title_and_body() -> None:
     assert one.sha256 != two.sha256
 
 
+@contract("C-03")
 def test_the_same_text_has_the_same_digest_however_it_was_saved() -> None:
     windows = project("markdown", "\ufeff# Caf\u00e9\r\n\r\nquota is 7\r\n")
     unix = project("markdown", "# Cafe\u0301\n\nquota is 7\n")
@@ -168,6 +173,7 @@ def test_json_with_a_blank_title_is_untitled() -> None:
     assert project("json", '{"title":" ","sections":[]}').title == "Untitled"
 
 
+@contract("C-04")
 @pytest.mark.parametrize(
     ("section", "message"),
     [
@@ -191,6 +197,7 @@ def test_a_bad_section_is_refused_by_its_path(
     assert message in refused(section_source(**section))
 
 
+@contract("C-04")
 @pytest.mark.parametrize(
     ("source", "message"),
     [
@@ -228,6 +235,7 @@ def test_a_huge_number_is_refused_by_its_path(digits: str) -> None:
     assert len(message) < 100
 
 
+@contract("C-04")
 @pytest.mark.parametrize("bomb", ["[" * 200_000, '{"a":' * 200_000])
 def test_a_nesting_bomb_is_refused(bomb: str) -> None:
     assert "nested too deeply" in refused(bomb)
@@ -246,6 +254,7 @@ def test_an_unknown_format_is_refused(format: str) -> None:
 # --- other consumers' units -----------------------------------------------
 
 
+@contract("C-03")
 def test_a_span_after_an_emoji_moves_in_utf16() -> None:
     text = "\U0001f44d\U0001f3fd quota is 5"
     assert text[12:13] == "5"
