@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from book.press import appendix_core
+from book.press import appendix_core, labzip
 from book.press.blocks import Chapter
 from book.press.chapters import Fragment
 from book.press.evidence import Evidence, evidence_names
@@ -356,6 +356,9 @@ def _ledger(
 
 def _test(name: str) -> str:
     file, _, test = name.partition("::")
+    if labzip.shipped(file) is None:
+        # In the repository only, so there is nothing in the book to link to.
+        return f"<code>{escape(name)}</code>"
     address = escape_attribute(f"ks-lab:{file}")
     return f'<a href="{address}"><code>{escape(test or file)}</code></a>'
 

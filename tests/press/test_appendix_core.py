@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from book.press import appendices
 from book.press.appendix_core import is_core
 from book.press.blocks import Chapter, code_text
 from tests.press.project import FIRST, SLUG, Project, make_project
@@ -95,3 +96,10 @@ def test_the_core_is_where_the_chapters_find_their_code(
     name: str, core: bool
 ) -> None:
     assert is_core(name) is core
+
+
+def test_a_test_that_does_not_ship_is_named_and_not_linked() -> None:
+    home = "tests/lab/test_wide_property.py::test_all"
+    assert appendices._test(home) == f"<code>{home}</code>"
+    shipped = appendices._test("tests/lab/test_a.py::test_all")
+    assert 'href="ks-lab:tests/lab/test_a.py"' in shipped
