@@ -697,68 +697,6 @@ def test_a_read_only_folder_still_answers_and_refuses_writes(
     assert "may only be read" in refused
 
 
-@contract("C-32")
-@pytest.mark.slow
-def test_a_process_killed_at_any_moment_leaves_old_or_new(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "store.db"
-    worker = (
-        "import sys\nfrom lab.index import Index\n"
-        "from lab.encoders.hashing import SignedHashing\n"
-        "from lab.encoders.counts import TermCounts\n"
-        "from lab.model import Document, Policy\n"
-        "i = Index.open(sys.argv[1]); r = int(sys.argv[2])\n"
-        "p = i.status('larkspur', 'policy').policy_revision\n"
-        "print('go', flush=True)\n"
-        "while True:\n"
-        "    r += 1\n"
-        "    text = '\\n\\n'.join(f'hotel rev{r} {n}' for n in range(60))\n"
-        "    i.upsert(Document('larkspur', 'a', r, 'markdown', text,"
-        " Policy(('alice',))))\n"
-        "    p = i.set_policy('larkspur', 'policy',"
-        " Policy(('alice', 'bob') if r % 2 else ('alice',)), p)\n"
-        "    i.delete('larkspur', f'd{r}', r)\n"
-        "    if r % 3 == 0: i.rebuild(SignedHashing(16) if r % 2 else"
-        " TermCounts())\n"
-        "    if r % 4 == 0: i.purge()\n"
-        "    print(r, flush=True)\n"
-    )
-    with Index.open(path) as index:
-        index.upsert(document("a", "hotel rev1", revision=1))
-        index.upsert(document("policy", "# hotel policy"))
-    acknowledged = 1
-    for round_ in range(12):
-        with Index.open(path) as index:
-            start = max(acknowledged, status(index, "a").revision)
-        child = subprocess.Popen(
-            [sys.executable, "-c", worker, str(path), str(start)],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert child.stdout is not None
-        assert child.stdout.readline() == "go\n"
-        time.sleep(0.03 + 0.037 * round_)
-        child.kill()
-        lines = child.stdout.read().split()
-        child.wait()
-        done = [int(line) for line in lines if line.isdigit()]
-        acknowledged = max([acknowledged, *done])
-        with Index.open(path) as index:
-            assert index.verify() == []
-            revision = status(index, "a").revision
-            assert revision >= acknowledged
-            hits = index.search("hotel", ALICE, limit=100).hits
-            words = {
-                word
-                for hit in hits
-                if hit.doc_id == "a"
-                for word in hit.text.split()
-                if word.startswith("rev")
-            }
-            assert words == {f"rev{revision}"}
-
-
 def test_a_file_of_another_program_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
     raw = sqlite3.connect(path)
