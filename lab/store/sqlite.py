@@ -7,7 +7,7 @@ import os
 import queue
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -609,11 +609,18 @@ class SQLiteTransaction(SQLiteSnapshot):
 class SQLiteStore:
     """One SQLite file, or ``:memory:``; safe to use from several threads.
 
-    Raises ``StoreUnavailable`` when the file cannot be used, and says why.
+    ``trace``, where given, is called with each statement before it runs:
+    a place to look, or to stop, in the middle of a transaction. Raises
+    ``StoreUnavailable`` when the file cannot be used, and says why.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        trace: Callable[[str], None] | None = None,
+    ) -> None:
         self.path = os.fspath(path)
+        self._trace = trace
         self.read_only = False
         self._memory = self.path == ":memory:"
         self._lock = threading.RLock()
@@ -730,6 +737,7 @@ class SQLiteStore:
         except BaseException:
             connection.close()
             raise
+        connection.set_trace_callback(self._trace)
         self._open.append(connection)
         return connection
 

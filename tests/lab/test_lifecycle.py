@@ -467,6 +467,44 @@ def test_what_changes_during_a_rebuild_is_done_again(tmp_path: Path) -> None:
         assert "doc-1" not in found(rebuilder.search("number", ALICE))
 
 
+@contract("C-36")
+def test_a_rebuild_includes_what_changes_at_the_last_moment(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "store.db"
+    with Index.open(path) as writer, Index.open(path) as rebuilder:
+        writer.upsert(document("busy", "word1 here", format="text"))
+
+        class Meddling(SignedHashing):
+            """Whenever it has encoded the text there is a newer one."""
+
+            turns = 0
+
+            def encode(
+                self, texts: Sequence[str], *, query: bool = False
+            ) -> Any:
+                # Three times is how often a rebuild prepares rows before
+                # it takes the lock; then nobody can write.
+                if self.turns < 3 and not query:
+                    self.turns += 1
+                    text = f"word{self.turns + 1} here"
+                    writer.upsert(
+                        document(
+                            "busy",
+                            text,
+                            revision=self.turns + 1,
+                            format="text",
+                        )
+                    )
+                return super().encode(texts, query=query)
+
+        rebuilder.rebuild(Meddling(64))
+        assert rebuilder.verify() == []
+        assert see(rebuilder, "word4", ALICE) == ["busy"]
+        (hit,) = rebuilder.search("word4", ALICE, mode="vector").hits
+        assert (hit.revision, hit.text) == (4, "word4 here")
+
+
 @contract("C-38")
 @pytest.mark.parametrize(
     ("damage", "named"),
@@ -633,15 +671,21 @@ def test_opening_to_read_does_not_wait_for_a_writer(tmp_path: Path) -> None:
         assert opened == [["travel-policy"]]
 
 
+def fill_up(index: Index) -> None:
+    """Let the index's file grow no further, as on a full disk."""
+    with index.snapshot() as snapshot:
+        db: sqlite3.Connection = snapshot._db  # type: ignore[attr-defined]
+        (pages,) = db.execute("PRAGMA page_count").fetchone()
+        db.execute(f"PRAGMA max_page_count={pages}")
+
+
 @contract("C-32")
 def test_a_full_disk_leaves_the_old_state_serving(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with Index.open(path) as index:
         index.upsert(document(source=OLD))
         before = everything(index, "hotel", ALICE)
-        with index._store.read() as snapshot:
-            pages = snapshot._db.execute("PRAGMA page_count").fetchone()[0]  # type: ignore[attr-defined]
-            snapshot._db.execute(f"PRAGMA max_page_count={pages}")  # type: ignore[attr-defined]
+        fill_up(index)
         big = "# Big\n\n" + "\n\n".join(f"hotel {n}" for n in range(9999))
         with pytest.raises(StoreUnavailable, match="no room"):
             index.upsert(document(source=big, revision=2))
