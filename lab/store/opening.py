@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 
+from lab.errors import InvalidInput, StoreUnavailable
 from lab.store import Store
 
 EMBEDDED = "postgres:"
@@ -19,17 +21,30 @@ def open_store(path: str | os.PathLike[str]) -> Store:
     """Open the store that ``path`` names.
 
     ``postgres:`` is a server of our own, ``postgresql://…`` any other, and
-    everything else a SQLite file or ``:memory:``.
+    everything else a SQLite file or ``:memory:``. Several indexes fit into
+    one database: ``#NAME`` after either names the schema.
     """
     place = os.fspath(path)
     if not is_dsn(place):
         from lab.store.sqlite import SQLiteStore
 
         return SQLiteStore(path)
-    from lab.store.postgres import PostgresStore
+    if importlib.util.find_spec("psycopg") is None:
+        raise StoreUnavailable(
+            "postgres: needs psycopg; install it with:"
+            " pip install 'keeps-secrets[postgres]'"
+        )
+    from lab.store.postgres import SCHEMA, PostgresStore
 
-    if place.startswith(_DSN):
-        return PostgresStore(place)
-    from lab.store.embedded import start
+    # A password in a DSN says "#" as %23, so the first one is ours.
+    dsn, _, schema = place.partition("#")
+    if not dsn.startswith(_DSN):
+        from lab.store import embedded
 
-    return PostgresStore(start().get_uri())
+        if dsn != EMBEDDED:
+            raise InvalidInput(
+                f"{place!a}: must be postgres:, postgres:#NAME or a DSN"
+                " postgresql://…"
+            )
+        dsn = embedded.start().get_uri()
+    return PostgresStore(dsn, schema or SCHEMA)

@@ -6,9 +6,12 @@ CREATE TABLE {schema}.settings(
   tenant text COLLATE "C" PRIMARY KEY CHECK (tenant = ''),
   encoder text NOT NULL, encoder_spec text NOT NULL,
   chunker text NOT NULL, chunker_spec text NOT NULL,
-  terms text NOT NULL
+  terms text NOT NULL,
+  -- Where pgvector's types are, when an approximate index is kept.
+  approximate text NOT NULL DEFAULT ''
 );
--- The signing key and the reading role's password: for the owner alone.
+-- For the owner alone: the format's version, the key that signs readers'
+-- claims, the reading role's password.
 CREATE TABLE {schema}.secrets(
   tenant text COLLATE "C" CHECK (tenant = ''),
   name text COLLATE "C", value text NOT NULL,
@@ -68,19 +71,22 @@ CREATE TABLE {schema}.vectors(
   PRIMARY KEY (tenant, doc_id, number),
   FOREIGN KEY (tenant, doc_id, number) REFERENCES {schema}.chunks
 ) PARTITION BY HASH (tenant);
+-- What a posting needs of its chunk is repeated in it, so that one index
+-- answers. No foreign key here: it would be checked for every posting of
+-- every document; that each has its chunk is for `verify` to say.
 CREATE TABLE {schema}.features(
   tenant text COLLATE "C", name text COLLATE "C",
-  doc_id text COLLATE "C", number integer, count integer NOT NULL,
-  PRIMARY KEY (tenant, name, doc_id, number),
-  FOREIGN KEY (tenant, doc_id, number) REFERENCES {schema}.chunks
+  doc_id text COLLATE "C", number integer,
+  count bigint NOT NULL, norm bigint NOT NULL,
+  PRIMARY KEY (tenant, name, doc_id, number) INCLUDE (count, norm)
 ) PARTITION BY HASH (tenant);
 CREATE INDEX features_by_chunk
   ON {schema}.features(tenant, doc_id, number);
 CREATE TABLE {schema}.post(
   tenant text COLLATE "C", term text COLLATE "C",
-  doc_id text COLLATE "C", number integer, tf integer NOT NULL,
-  PRIMARY KEY (tenant, term, doc_id, number),
-  FOREIGN KEY (tenant, doc_id, number) REFERENCES {schema}.chunks
+  doc_id text COLLATE "C", number integer,
+  tf integer NOT NULL, length integer NOT NULL,
+  PRIMARY KEY (tenant, term, doc_id, number) INCLUDE (tf, length)
 ) PARTITION BY HASH (tenant);
 CREATE INDEX post_by_chunk ON {schema}.post(tenant, doc_id, number);
 
@@ -101,10 +107,21 @@ BEGIN
 END
 $partitions$;
 
+-- The planner's statistics keep samples of a column, and keep them when the
+-- rows are gone. Of these columns there are to be none.
+ALTER TABLE {schema}.documents
+  ALTER title SET STATISTICS 0, ALTER body SET STATISTICS 0,
+  ALTER origin SET STATISTICS 0;
+ALTER TABLE {schema}.chunks
+  ALTER text SET STATISTICS 0, ALTER headings SET STATISTICS 0;
+ALTER TABLE {schema}.vectors ALTER data SET STATISTICS 0;
+ALTER TABLE {schema}.features ALTER name SET STATISTICS 0;
+ALTER TABLE {schema}.post ALTER term SET STATISTICS 0;
+
 -- Which documents a reader may read: the one decision, made here.
 -- UNION (not UNION ALL) ends cycles of groups.
 CREATE FUNCTION {schema}.view_of(who_tenant text, who_name text)
-RETURNS TABLE(doc_id text)
+RETURNS TABLE(doc_id text, chunk_count integer, term_count bigint)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -122,7 +139,7 @@ WITH RECURSIVE mine(name, incarnation) AS (
   JOIN {schema}.groups g ON g.tenant = m.tenant AND g.name = m.grp
   WHERE g.live
 )
-SELECT d.doc_id
+SELECT d.doc_id, d.chunk_count, d.term_count
 FROM {schema}.documents d
 WHERE d.tenant = who_tenant AND d.live
   AND d.classification <= COALESCE(
@@ -195,11 +212,12 @@ $body$;
 
 -- The view of the verified reader: what row security compares with.
 CREATE FUNCTION {schema}.readable()
-RETURNS TABLE(tenant text, doc_id text)
+RETURNS TABLE(tenant text, doc_id text, chunk_count integer,
+              term_count bigint)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $body$
-SELECT r.tenant, v.doc_id
+SELECT r.tenant, v.*
 FROM {schema}.reader() r, {schema}.view_of(r.tenant, r.principal) v
 $body$;
 
@@ -207,12 +225,22 @@ REVOKE ALL ON ALL FUNCTIONS IN SCHEMA {schema} FROM PUBLIC;
 GRANT USAGE ON SCHEMA {schema} TO {reader};
 GRANT EXECUTE ON FUNCTION {schema}.moment(), {schema}.readable()
   TO {reader};
-GRANT SELECT ON {schema}.settings TO {reader};
+GRANT SELECT (encoder, encoder_spec, chunker, chunker_spec, terms,
+  approximate)
+  ON {schema}.settings TO {reader};
+-- Column by column, because a grant of the whole table includes ctid, and
+-- gaps between the places of one's own rows count other people's.
 GRANT SELECT (tenant, doc_id, revision, live, format, title, body, sha256,
   updated_at, origin, chunk_count, term_count)
   ON {schema}.documents TO {reader};
-GRANT SELECT ON {schema}.chunks, {schema}.vectors, {schema}.features,
-  {schema}.post TO {reader};
+GRANT SELECT (tenant, doc_id, number, start, stop, text, sha256, headings,
+  length) ON {schema}.chunks TO {reader};
+GRANT SELECT (tenant, doc_id, number, norm, data)
+  ON {schema}.vectors TO {reader};
+GRANT SELECT (tenant, name, doc_id, number, count, norm)
+  ON {schema}.features TO {reader};
+GRANT SELECT (tenant, term, doc_id, number, tf, length)
+  ON {schema}.post TO {reader};
 
 DO $walls$
 DECLARE

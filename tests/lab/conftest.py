@@ -9,29 +9,54 @@ from pathlib import Path
 import pytest
 
 from lab.index import Index
+from tests.lab.servers import Server, running
 
 Opener = Callable[..., Index]
 
 # Where an index can be kept. Every contract test runs in each.
-STORES = ("sqlite", "memory")
+POSTGRES = pytest.param("postgres", marks=pytest.mark.server)
+STORES = ("sqlite", "memory", POSTGRES)
+# Those that another process can open, too.
+LASTING = ("sqlite", POSTGRES)
 
 
 @pytest.fixture(params=STORES)
 def new_place(
     request: pytest.FixtureRequest, tmp_path: Path
-) -> Callable[[], str]:
+) -> Iterator[Callable[[], str]]:
     """Return a place for a new index each time, to be opened by name.
 
     An index in ``:memory:`` is gone once it is closed.
     """
+    yield from _places(request, tmp_path)
+
+
+@pytest.fixture(params=LASTING)
+def lasting_place(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[Callable[[], str]]:
+    """Return a new place each time that several processes can open."""
+    yield from _places(request, tmp_path)
+
+
+def _places(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[Callable[[], str]]:
     numbers = itertools.count()
+    if request.param == "postgres":
+        server: Server = request.getfixturevalue("postgres")
+        with server.leases() as lease:
+            yield lease
+    elif request.param == "memory":
+        yield lambda: ":memory:"
+    else:
+        yield lambda: str(tmp_path / f"store-{next(numbers)}.db")
 
-    def place() -> str:
-        if request.param == "memory":
-            return ":memory:"
-        return str(tmp_path / f"store-{next(numbers)}.db")
 
-    return place
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL for this run: our own, or what the variable names."""
+    yield from running()
 
 
 @pytest.fixture
