@@ -142,6 +142,12 @@ COMMANDS = (
         ),
     ),
     Command(
+        "pin",
+        "count the tests of the lab ZIP and write the numbers to expect",
+        "book.press.labzip:run_pin",
+        lock="test",
+    ),
+    Command(
         "bench",
         "measure the lab on this machine",
         "book.press.rerun:bench",

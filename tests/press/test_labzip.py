@@ -15,7 +15,7 @@ import pytest
 
 from book.press import digest, labzip
 from book.press.labzip import Counts
-from book.press.problems import Problems
+from book.press.problems import Problem, Problems
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -232,6 +232,24 @@ def test_tests_that_cannot_be_collected_are_a_problem(tree: Path) -> None:
     (tree / "tests" / "lab" / "test_small.py").write_text("def", "utf-8")
     with pytest.raises(Problems, match="exit code 2"):
         labzip.try_bare(tree, make(tree))
+
+
+def test_what_was_counted_is_pinned_and_the_rest_is_kept(tree: Path) -> None:
+    counts = tree / labzip.COUNTS
+    counts.write_bytes((ROOT / labzip.COUNTS).read_bytes())
+    before = labzip.expected(tree, "extras")
+    trial = labzip.Trial("bare", Counts(7, 5), 1.0, ())
+    labzip.pin(tree, [trial])
+    assert labzip.expected(tree, "bare") == Counts(7, 5)
+    assert labzip.expected(tree, "extras") == before
+
+
+def test_a_failure_is_never_pinned(tree: Path) -> None:
+    problem = Problem(labzip.NAME, 0, "test_bad fails")
+    trial = labzip.Trial("bare", Counts(7, 5, 1), 1.0, (problem,))
+    with pytest.raises(Problems, match="test_bad fails"):
+        labzip.pin(tree, [trial])
+    assert labzip.expected(tree, "bare") == Counts(1, 1)
 
 
 # Installing
