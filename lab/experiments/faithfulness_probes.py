@@ -107,12 +107,18 @@ DRAFTS: Final = (
     Draft("the wrong figure", f"{LIMIT.replace('180', '750')} [2]."),
     Draft("the stale source", f"{LIMIT.replace('180', '110')} [1]."),
     Draft("invented, and cited", "Business class needs no approval [2]."),
+    Draft("no blank after a stop", f"Breakfast is extra.{LIMIT} [2]."),
+    Draft("an address, one slash", f"{LIMIT} [2] [see](http:/a.example/?180)."),
 )
+# Shown, and should not be: what a check of form cannot see, and two
+# spellings that slip through it.
 WRONG: Final = (
     "the wrong source",
     "the wrong figure",
     "the stale source",
     "invented, and cited",
+    "no blank after a stop",
+    "an address, one slash",
 )
 
 
