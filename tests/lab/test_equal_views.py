@@ -47,7 +47,7 @@ def twin(
     open_index: Opener, view: tuple[Seen, ...], seed: int, how: tuple[str, str]
 ) -> Index:
     """Build one index with this view; the seed decides all the rest."""
-    rng = random.Random(seed)
+    rng = random.Random(f"{seed} {how}")
     encoder, chunker = settings(rng)
     index = open_index(encoder=encoder, chunker=chunker)
     build(index, view, rng, ENCODERS[how[0]](), CHUNKERS[how[1]]())
@@ -66,7 +66,7 @@ def test_two_indexes_with_one_view_give_the_same_bytes(
     chunker: str,
     seed: int,
 ) -> None:
-    view = a_view(random.Random(seed))
+    view = a_view(random.Random(f"{seed} {encoder} {chunker}"))
     one = twin(open_index, view, 100 + seed, (encoder, chunker))
     two = twin(open_index, view, 200 + seed, (encoder, chunker))
     others = foreign(one, two)

@@ -520,6 +520,7 @@ def test_a_rebuild_includes_what_changes_at_the_last_moment(
         ("DELETE FROM features", "norm"),
         ("DELETE FROM lexical", "lexical index"),
         ("UPDATE lexical SET terms = 'planted'", "other terms"),
+        ("UPDATE lexical_content SET c0 = 'planted'", "other terms"),
         (
             "INSERT INTO lexical(rowid, terms) VALUES (999, 'ghost')",
             "no chunk",

@@ -124,6 +124,20 @@ def test_a_hit_of_an_older_revision_gives_no_evidence(index: Index) -> None:
     assert index.check(hit["citation"], ALICE).state == "unavailable"
 
 
+@contract("C-27", "C-47")
+def test_a_newer_revision_with_the_same_text_outdates_what_is_in_hand(
+    index: Index,
+) -> None:
+    hit = one_hit(index)
+    index.upsert(document(source=TEXT, revision=2, readers=None))
+    sink: dict[str, int] = {}
+    assert index.answer([hit], ALICE, sink=sink).state == "abstain"
+    assert sink == {"revision": 1}
+    assert index.check(hit["citation"], ALICE).state == "unavailable"
+    fresh = index.search("hotel", ALICE).hits
+    assert index.answer(fresh, ALICE).evidence[0].revision == 2
+
+
 @contract("C-27")
 def test_a_chunk_that_disagrees_with_its_body_serves_nothing(
     tmp_path: Path,

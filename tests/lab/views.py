@@ -92,12 +92,16 @@ def a_view(rng: random.Random) -> tuple[Seen, ...]:
     view = []
     for n in range(rng.randrange(1, 6)):
         format = rng.choice(("markdown", "text", "json"))
+        made = source(rng, format)
+        if view and rng.randrange(3) == 0:
+            # A twin: equal scores, to be told apart by the total order.
+            format, made = view[-1].format, view[-1].source
         view.append(
             Seen(
                 f"doc-{n}",
                 rng.randrange(4, 9),
                 format,
-                source(rng, format),
+                made,
                 rng.choice((None, 100, 900, 1_000)),
                 rng.choice((None, f"folder/{n}.md")),
             )
