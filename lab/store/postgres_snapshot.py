@@ -109,6 +109,8 @@ class PostgresSnapshot:
         self._serial = 0
         # Of each readable document, how many chunks and terms it has.
         self._visible: dict[str, tuple[int, int]] = {}
+        # Hits often name one document several times; it cannot change.
+        self._held: dict[str, Record | None] = {}
 
     @property
     def _owner(self) -> Connection:
@@ -223,6 +225,7 @@ class PostgresSnapshot:
         self._visible = {
             doc_id: (chunks, terms) for doc_id, chunks, terms in rows
         }
+        self._held = {}
         self._serial += 1
         return View(context, self._serial)
 
@@ -326,17 +329,20 @@ class PostgresSnapshot:
         if not wanted:
             self._current(view)
             return {}
+        documents = sorted({doc_id for doc_id, _ in wanted})
         rows = self._of_view(
             view,
             f"SELECT {_CANDIDATE} FROM {{s}}.documents d"
             " JOIN {s}.chunks c ON c.tenant = d.tenant"
             " AND c.doc_id = d.doc_id"
             " WHERE d.tenant = %s AND d.doc_id = ANY(%s)"
-            " AND (c.doc_id, c.number) IN"
+            # Said of the chunks too, or all of the tenant's are looked at.
+            " AND c.doc_id = ANY(%s) AND (c.doc_id, c.number) IN"
             " (SELECT * FROM unnest(%s::text[], %s::bigint[]))",
+            documents,
             [doc_id for doc_id, _ in wanted],
             [number for _, number in wanted],
-            documents=sorted({doc_id for doc_id, _ in wanted}),
+            documents=documents,
         )
         return {(row[0], row[1]): _candidate(row) for row in rows}
 
@@ -345,13 +351,16 @@ class PostgresSnapshot:
 
         Its policy is not among what the reading role may see.
         """
-        rows = self._of_one(
-            view,
-            doc_id,
-            f"SELECT {_SHOWN} FROM {{s}}.documents d"
-            " WHERE d.tenant = %s AND d.doc_id = ANY(%s)",
-        )
-        return record_of(rows[0]) if rows else None
+        if doc_id not in self._held:
+            rows = self._of_one(
+                view,
+                doc_id,
+                f"SELECT {_SHOWN} FROM {{s}}.documents d"
+                " WHERE d.tenant = %s AND d.doc_id = ANY(%s)",
+            )
+            self._held[doc_id] = record_of(rows[0]) if rows else None
+        self._current(view)
+        return self._held[doc_id]
 
     def chunks(self, view: View, doc_id: str) -> list[Candidate]:
         """Return a readable document's chunks in order."""
@@ -410,6 +419,7 @@ class PostgresTransaction(PostgresSnapshot):
 
     def _do(self, *statements: tuple[str, tuple[Any, ...]]) -> None:
         """Carry out statements in one round trip."""
+        self._held = {}
         at_once(
             self._owner,
             *((self._say(query), values) for query, values in statements),

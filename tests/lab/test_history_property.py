@@ -677,7 +677,9 @@ def drive(place: Callable[[], str], steps: int) -> None:
 def test_short_histories_agree_with_the_model(
     new_place: Callable[[], str],
 ) -> None:
-    drive(new_place, 160)
+    # A server answers each of some hundred questions a step more slowly.
+    served = new_place().startswith("postgres")
+    drive(new_place, 80 if served else 160)
 
 
 @contract("C-02", "C-15", "C-16", "C-17", "C-18", "C-19", "C-20", "C-24")

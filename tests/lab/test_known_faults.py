@@ -706,11 +706,11 @@ def test_sqlite_row_numbers_survive_an_update(tmp_path: Path) -> None:
 
 @contract("C-31")
 def test_sqlite_a_write_that_fails_half_way_leaves_the_old_state(
-    open_index: Opener, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from lab.store.sqlite import SQLiteTransaction
 
-    index = open_index()
+    index = Index.open(tmp_path / "store.db")
     put(index, "d1", "zebra old " * 60)
     before = everything(index, "zebra", ALICE)
     insert = SQLiteTransaction._insert
