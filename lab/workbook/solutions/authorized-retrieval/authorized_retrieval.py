@@ -174,7 +174,6 @@ def chunk_document(
             if after == len(words):
                 break
             # Repeat last words, but never without taking a new one along.
-            first += 1
             while first < after and (
                 tokens(words[first], words[after - 1]) > overlap
                 or tokens(words[first], words[after]) > max_tokens
