@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any, Final
 
+from lab import canonical
 from lab.answering.assembly import Assembled, assemble
 from lab.answering.measures import token_bound
 from lab.answering.passage import Passage
@@ -135,6 +136,7 @@ def budgets(emit: Emit, evidence: Sequence[Passage]) -> dict[str, Any]:
     whole = assembled(100_000, evidence)
     texts = sum(token_bound(piece.text) for piece in evidence)
     others = [INSTRUCTIONS, POLICY, MEMORY, QUESTION]
+    others += [canonical.dumps(dict(tool)) for tool in TOOLS]
     parts = texts + sum(token_bound(text) for text in others)
     emit(f"{len(evidence)} passages and the other texts, added up: {parts}")
     emit(f"the same, rendered and measured:            {whole.tokens}")
