@@ -280,23 +280,29 @@ class Index:
         rerank: bool | Reranker = True,
         max_age: int | None = None,
         now: int | None = None,
+        approximate: bool = False,
         audit: auditing.Sink | None = None,
     ) -> Results:
         """Return the best ``limit`` readable chunks for ``query``.
 
         ``mode`` is ``hybrid``, ``lexical`` or ``vector``; ``rerank`` may be
         another ``Reranker``. ``max_age`` (seconds) with ``now`` (Unix
-        seconds) drops documents not updated since. Raises
+        seconds) drops documents not updated since. ``approximate`` lets an
+        index over everybody's vectors choose the candidates, where the
+        store keeps one: faster on large stores, marked in the results, and
+        outside the promise of equal bytes for equal views. Raises
         ``PermissionError`` without a ``Context`` and ``InvalidInput`` for
         a malformed query, before anything is read.
         """
         model.require_context(context)
         asked = search.parse(query, mode, limit)
+        if not isinstance(approximate, bool):
+            raise InvalidInput("approximate: must be true or false")
         freshness = _freshness(max_age, now)
         reranker = _reranker(rerank)
         results = self._settling(
             lambda projector: self._search(
-                projector, context, asked, reranker, freshness
+                projector, context, asked, reranker, freshness, approximate
             )
         )
         _record(
@@ -317,8 +323,13 @@ class Index:
         asked: Query,
         reranker: Reranker | None,
         freshness: Freshness | None,
+        approximate: bool,
     ) -> Results:
         encoder = projector.encoder
+        if approximate and (encoder is None or encoder.dims is None):
+            raise InvalidInput("approximate: this index has no dense vectors")
+        if approximate and asked.mode == "lexical":
+            raise InvalidInput("approximate: finding words is always exact")
         if asked.mode == "vector" and encoder is None:
             raise InvalidInput("mode: this index has no vectors")
         encoded = None
@@ -334,6 +345,7 @@ class Index:
                 encoder.minimum_score if encoder else 0.0,
                 reranker,
                 freshness,
+                approximate,
             )
 
     def answer(

@@ -9,7 +9,7 @@ from lab import bm25, citations, exact, fusion, rerank, vectors
 from lab.encoders import Encoded
 from lab.errors import InvalidInput
 from lab.model import MODES, ChannelScore, Context, Hit, Results
-from lab.store import Candidate, Key, Snapshot, View
+from lab.store import Approximating, Candidate, Key, Snapshot, View
 from lab.terms import terms
 from lab.text import normalize
 
@@ -71,20 +71,27 @@ def search(
     minimum_score: float,
     reranker: rerank.Reranker | None,
     freshness: Freshness | None,
+    approximate: bool = False,
 ) -> Results:
     """Return what ``query`` finds in this reader's view, exactly.
 
     ``encoded`` is the encoded query, ``None`` where no vector channel
     takes part; ``has_vectors`` says whether the index has one at all.
-    Every statistic is of the view; no later step can see more.
+    Every statistic is of the view; no later step can see more. With
+    ``approximate``, an index over everybody's rows chooses the vector
+    channel's candidates, and the results say so.
     """
+    if approximate and not isinstance(snapshot, Approximating):
+        raise InvalidInput("approximate: this store has exact search only")
     degraded = []
     if not has_vectors and query.mode == "hybrid":
         degraded.append("vector")
     if reranker is None:
         degraded.append("rerank")
     if not query.terms:
-        return Results((), query.mode, query.limit, 0, 0, tuple(degraded))
+        return Results(
+            (), query.mode, query.limit, 0, 0, tuple(degraded), approximate
+        )
     view = snapshot.readable(context)
     lexical: Mapping[Key, bm25.Lexical] = {}
     if query.mode != "vector":
@@ -95,7 +102,7 @@ def search(
         )
     nearness: Mapping[Key, int] = {}
     if query.mode != "lexical" and encoded is not None:
-        nearness = near(snapshot, view, encoded, minimum_score)
+        nearness = near(snapshot, view, encoded, minimum_score, approximate)
     by_term = fusion.ranks(
         {key: part.score for key, part in lexical.items()}, CANDIDATES
     )
@@ -130,11 +137,16 @@ def search(
         len(fused),
         len(fused) - len(fresh),
         tuple(degraded),
+        approximate,
     )
 
 
 def near(
-    snapshot: Snapshot, view: View, encoded: Encoded, minimum_score: float
+    snapshot: Snapshot,
+    view: View,
+    encoded: Encoded,
+    minimum_score: float,
+    approximate: bool = False,
 ) -> dict[Key, int]:
     """Return readable chunks at or above ``minimum_score``, with cosines.
 
@@ -152,7 +164,11 @@ def near(
             dot = sum(mine[name] * count for name, count in shared.items())
             scores[key] = exact.cosine(dot, encoded.norm, norm)
     elif encoded.vector is not None:
-        rows = [row for row in snapshot.vectors(view) if row[2]]
+        if approximate and isinstance(snapshot, Approximating):
+            stored = snapshot.nearest(view, encoded.vector, CANDIDATES)
+        else:
+            stored = snapshot.vectors(view)
+        rows = [row for row in stored if row[2]]
         cosines = vectors.cosines(
             encoded.vector, [(data, norm) for _, data, norm in rows]
         )

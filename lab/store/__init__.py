@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from lab.model import Context
 
@@ -231,6 +231,17 @@ class Snapshot(Protocol):
 
     def chunks(self, view: View, doc_id: str) -> list[Candidate]:
         """Return a readable document's chunks in order."""
+        ...
+
+
+@runtime_checkable
+class Approximating(Protocol):
+    """What a snapshot also has where an approximate index can be kept."""
+
+    def nearest(
+        self, view: View, vector: bytes, count: int
+    ) -> list[tuple[Key, bytes, int]]:
+        """Return up to ``count`` readable dense rows, probably nearest."""
         ...
 
 

@@ -65,9 +65,6 @@ class PostgresStore:
     past row security; ``InvalidInput`` for a schema that is no plain name.
     """
 
-    # An approximate index can be built, and is only used when asked for.
-    approximates = True
-
     def __init__(
         self,
         dsn: str,
