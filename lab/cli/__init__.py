@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from lab.cli import learning
 from lab.cli.commands import Commands
 from lab.cli.console import Console
 from lab.errors import LabError
@@ -24,6 +25,7 @@ GROUPS: Final = (
     "lab.cli.reading",
     "lab.cli.measuring",
     "lab.cli.models",
+    "lab.cli.learning",
 )
 
 REFUSED: Final = 3
@@ -42,11 +44,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     Errors are one sentence on standard error, never a traceback; with
     ``KEEPS_SECRETS_DEBUG`` set, a fault shows where it happened.
     """
+    words = sys.argv[1:] if argv is None else list(argv)
+    if words[:1] == [learning.NAME]:
+        return learning.run(words[1:])
     console = Console(sys.stdout, sys.stderr)
     console.speak_utf8()
     parser = _parser()
     try:
-        arguments = parser.parse_args(argv)
+        arguments = parser.parse_args(words)
     except SystemExit as ended:
         # 0 after --help, 2 for words it does not know.
         return int(ended.code or 0)

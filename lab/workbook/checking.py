@@ -150,7 +150,9 @@ def _run(
         file = workspace.folder / name
         head.append(f"tested  {file}")
         head.append(f"sha256  {sha256(file.read_bytes()).hexdigest()}")
-    log.write_text("\n".join([*head, "", ""]), encoding="utf-8", newline="\n")
+    # A path that is no Unicode is a path all the same.
+    story = "\n".join([*head, "", ""]).encode("utf-8", "surrogateescape")
+    log.write_bytes(story)
     environment = process.variables(
         [HOME / "plugin"],
         PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",

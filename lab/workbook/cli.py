@@ -159,8 +159,9 @@ def home(arguments: argparse.Namespace) -> Path:
 
 def again(arguments: argparse.Namespace, words: str) -> str:
     """Return a command to type, with the workspace if one was named."""
-    named = arguments.workspace
-    return f"{PROGRAM} {words}{f' --workspace {_quoted(named)}' * bool(named)}"
+    if arguments.workspace:
+        words += f" --workspace {_quoted(arguments.workspace)}"
+    return f"{PROGRAM} {words}"
 
 
 def _quoted(name: str) -> str:

@@ -106,18 +106,31 @@ def gives_away(text: str, workspace: Workspace, stage: Stage) -> bool:
 
 
 def difference(workspace: Workspace, stage: Stage) -> str:
-    """Return the learner's changes to the starter, as a unified diff."""
-    lines: list[str] = []
+    """Return the learner's changes to a stage's part of the starter.
+
+    A unified diff: of its hunks, those in which a body of the stage was
+    written.
+    """
+    hunks: list[list[str]] = []
     for name in stage.files:
         starter = workspace.track.starter / name
-        lines += difflib.unified_diff(
+        for line in difflib.unified_diff(
             starter.read_text("utf-8").splitlines(),
             _read(workspace, name).splitlines(),
-            f"starter/{name}",
-            f"yours/{name}",
             lineterm="",
+        ):
+            if line.startswith("@@"):
+                hunks.append([])
+            if hunks:
+                hunks[-1].append(line)
+    return "\n".join(
+        "\n".join(hunk)
+        for hunk in hunks
+        if any(
+            line.startswith("-") and f"Stage {stage.number}: " in line
+            for line in hunk
         )
-    return "\n".join(lines)
+    )
 
 
 def solution(workspace: Workspace, stage: Stage) -> str:
