@@ -43,7 +43,13 @@ class Reranker(Protocol):
 
 
 class TitleRule:
-    """More of the query's distinct terms in the title comes first."""
+    """A title that holds half of the query's terms comes first.
+
+    At least half of the distinct terms, more of them before fewer; a title
+    with less says nothing. Without that bound one common word in a title
+    ("of", "policy") would outrank every passage that answers: measured in
+    the experiment ``rerank-titles``.
+    """
 
     name = "title"
 
@@ -59,10 +65,11 @@ class TitleRule:
         ranked = []
         for item in items:
             found = len(wanted & set(terms(item.candidate.title)))
+            named = found if 2 * found >= len(wanted) else 0
             ranked.append(
                 Ranked(
                     item,
-                    (found,),
+                    (named,),
                     {"title_terms": found, "query_terms": len(wanted)},
                 )
             )

@@ -394,7 +394,10 @@ class Model:
             )
         found.sort(
             key=lambda f: (
-                -(f.title_terms or 0),
+                # A title counts from half of the query's terms on.
+                -(f.title_terms or 0)
+                if 2 * (f.title_terms or 0) >= len(asked)
+                else 0,
                 -f.fused,
                 f.doc_id,
                 f.number,

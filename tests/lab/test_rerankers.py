@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -196,6 +197,38 @@ def test_a_cross_encoder_that_gives_no_number_is_an_error(
     )
     with pytest.raises(EncoderError, match="4 numbers"):
         CrossEncoder(spec, tmp_path).rank("hotel", ["hotel"], [item])
+
+
+def titled(doc_id: str, title: str, score: int) -> Fused:
+    return replace(
+        fused(doc_id, "text", score),
+        candidate=replace(fused(doc_id, "text", 1).candidate, title=title),
+    )
+
+
+def test_a_title_with_half_of_the_query_comes_first() -> None:
+    items = [
+        titled("a", "Of the hotel", 90),
+        titled("b", "Travel policy", 50),
+        titled("c", "Policy", 40),
+    ]
+    # Four terms: two of them in b's title, one in a's and in c's.
+    rule = rerank.TitleRule()
+    assert order(rule, "travel policy hotel night", items) == ["b", "a", "c"]
+    # Three terms: two are half, one is not.
+    assert order(rule, "travel policy night", items) == ["b", "a", "c"]
+    # Two terms: one is half; more before fewer, then the fused score.
+    assert order(rule, "hotel policy", items) == ["a", "b", "c"]
+    assert order(rule, "travel policy", items) == ["b", "c", "a"]
+
+
+def test_one_common_word_in_a_title_outranks_nothing() -> None:
+    items = [titled("answer", "Rates", 90), titled("b", "Of the policy", 10)]
+    rule = rerank.TitleRule()
+    query = "what is the limit of a night"
+    assert order(rule, query, items) == ["answer", "b"]
+    ranked = by_id(rule.rank(query, query.split(), items))
+    assert ranked["b"].features == {"title_terms": 2, "query_terms": 7}
 
 
 def test_an_encoder_is_no_cross_encoder(tmp_path: Path) -> None:
