@@ -109,7 +109,7 @@ def check_in_order(
 
 def _check(workspace: Workspace, stage: Stage, timeout: float) -> Result:
     log = workspace.log(stage.id)
-    files = tuple(workspace.folder / name for name in stage.files)
+    files = workspace.tested(stage)
     bare = Result(stage, "error", 0, stage.expected, files, log)
     lacking = requirements.missing(stage.requires)
     if lacking:
@@ -129,13 +129,14 @@ def _check(workspace: Workspace, stage: Stage, timeout: float) -> Result:
                 next=f"put it back; its starter is {starter}",
             )
     workspace.forget_bytecode()
-    report, ended = _run(workspace, stage, log, timeout)
+    report, ended = _run(workspace, bare, timeout)
     return _judged(bare, report, ended, timeout)
 
 
 def _run(
-    workspace: Workspace, stage: Stage, log: Path, timeout: float
+    workspace: Workspace, bare: Result, timeout: float
 ) -> tuple[Report, process.Ended]:
+    stage, log = bare.stage, bare.log
     log.parent.mkdir(parents=True, exist_ok=True)
     events = log.with_suffix(".events")
     events.unlink(missing_ok=True)
@@ -146,8 +147,7 @@ def _run(
         *(f"tests/{name}" for name in stage.tests),
     ]
     head = [f"checked {stage.id} of {workspace.track.id}"]
-    for name in stage.files:
-        file = workspace.folder / name
+    for file in bare.files:
         head.append(f"tested  {file}")
         head.append(f"sha256  {sha256(file.read_bytes()).hexdigest()}")
     # A path that is no Unicode is a path all the same.
@@ -157,6 +157,7 @@ def _run(
         [HOME / "plugin"],
         PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",
         KS_WORKBOOK_REPORT=str(events),
+        KS_WORKBOOK_FILE=bare.files[0].name,
     )
     ended = process.run(arguments, workspace.folder, environment, log, timeout)
     report = _read(events)
@@ -278,6 +279,8 @@ def _failed(bare: Result, name: str, report: Report) -> Result:
             where=where,
             next=f"write `{place[2]}`: {advice}",
         )
+    if raised.type in ("SyntaxError", "IndentationError", "TabError"):
+        advice = f"mend {where}, and check again"
     if raised.type == "AssertionError" and given:
         # What was wrong is known to the test; where, only to the learner.
         where = f"{given[-1][0]}:{given[-1][1]}"
@@ -294,7 +297,7 @@ def _failed(bare: Result, name: str, report: Report) -> Result:
 def _unreadable(bare: Result, raised: Raised) -> Result:
     """The learner's file could not be imported."""
     own = [one for one in raised.frames if not _is_given(one[0])]
-    file = bare.stage.files[0]
+    file = bare.files[0].name
     where = f"{own[-1][0]}:{own[-1][1]}" if own else file
     advice = f"mend {where}, and check again"
     if raised.type == "ImportError":

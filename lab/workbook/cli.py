@@ -215,7 +215,7 @@ def _start(arguments: argparse.Namespace, voice: Voice) -> int:
     if aside:
         voice.say(f"What was there is kept as {aside}")
     voice.say(f"{voice.title(one.title)}: {workspace.folder}")
-    voice.say(f"  write   {', '.join(one.files)}")
+    voice.say(f"  write   {(' or ' if one.either else ', ').join(one.files)}")
     voice.say(f"  given   {', '.join([*one.given, 'tests'])}")
     voice.say(f"  read    {_reading(one.stages[0])}")
     voice.say(f"  next    {again(arguments, f'check {one.id}')}")
@@ -233,10 +233,10 @@ def _check(arguments: argparse.Namespace, voice: Voice) -> int:
     if arguments.stage and arguments.all:
         raise InvalidInput("--stage checks one stage, --all every one: say one")
     _say_restored(workspace, voice)
-    for name in one.files:
-        voice.say(f"Testing {workspace.folder / name}")
+    stage = one.stage(arguments.stage or "1")
+    for file in workspace.tested(stage):
+        voice.say(f"Testing {file}")
     if arguments.stage:
-        stage = one.stage(arguments.stage)
         result = checking.check(workspace, stage, timeout=arguments.timeout)
         voice.result(result)
         return CODES[result.outcome]

@@ -60,13 +60,15 @@ class Stage:
 class Track:
     """One track: ``files`` the learner edits, ``given`` they leave alone.
 
-    ``after`` is the number of the chapter it comes after.
+    ``after`` is the number of the chapter it comes after. With ``either``
+    the files are forms of one thing, and the learner works in one of them.
     """
 
     id: str
     title: Words
     about: Words
     after: int
+    either: bool
     files: tuple[str, ...]
     given: tuple[str, ...]
     stages: tuple[Stage, ...]
@@ -160,6 +162,7 @@ def read(text: str, name: str) -> Track:
         title=top.words("title"),
         about=top.words("about"),
         after=top.whole("after"),
+        either=top.flag("either"),
         files=files,
         given=top.names("given", _FILE),
         stages=tuple(stages),

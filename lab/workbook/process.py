@@ -41,7 +41,9 @@ def variables(path: Sequence[Path], **more: str) -> dict[str, str]:
         name: value
         for name, value in os.environ.items()
         if name == "PYTHONHOME"
-        or not name.startswith(("PYTHON", "PYTEST", "LAB_MODULE", "COV_"))
+        or not name.startswith(
+            ("PYTHON", "PYTEST", "LAB_MODULE", "KS_", "COV_")
+        )
     }
     found = [*map(str, path), os.environ.get("PYTHONPATH", "")]
     return kept | {

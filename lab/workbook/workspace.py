@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from lab.errors import InvalidInput, LabError, NotFound
-from lab.workbook.manifest import HOME, Track
+from lab.workbook import notebook
+from lab.workbook.manifest import HOME, Stage, Track
 from lab.workbook.progress import Keeper
 
 FOLDER: Final = ".workbook"
@@ -59,6 +60,32 @@ class Workspace:
                 f"{self.folder}: no workspace here; begin with"
                 f" `start {self.track.id}`"
             )
+
+    def tested(self, stage: Stage) -> tuple[Path, ...]:
+        """Return the files that a check of a stage is about.
+
+        Of a track's two forms it is the one that differs from its starter,
+        if both do, the one saved last; if none does, the first.
+        """
+        files = tuple(self.folder / name for name in stage.files)
+        there = [file for file in files if file.is_file()]
+        if not self.track.either or not there:
+            return files
+        edited = [file for file in there if self._edited(file)]
+        latest = max(edited or there, key=lambda file: file.stat().st_mtime_ns)
+        return (latest if edited else there[0],)
+
+    def _edited(self, file: Path) -> bool:
+        """Say whether a form's code differs from its starter's."""
+        mine = file.read_text("utf-8", "replace")
+        starter = (self.track.starter / file.name).read_text("utf-8")
+        if file.suffix == ".ipynb":
+            # Opening and running a notebook writes to it too.
+            try:
+                return notebook.code(mine) != notebook.code(starter)
+            except ValueError:
+                return True
+        return mine != starter
 
     def start(self, *, force: bool = False) -> Path | None:
         """Make the workspace; return where an older one was put.
