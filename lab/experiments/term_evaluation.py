@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from lab.chunking import WindowChunker
 from lab.encoders.counts import TermCounts
-from lab.evaluation.metrics import Mean
-from lab.evaluation.runner import OVERALL, Report, difference, evaluate
+from lab.evaluation.runner import Report, difference, evaluate
 from lab.experiments import Emit, Refuted, Uses
+from lab.experiments._reports import claims, signed
 from lab.fixture import load_fixture, populate
 from lab.index import Index
 from lab.model import MODES
@@ -74,59 +74,15 @@ def run(emit: Emit) -> dict[str, Any]:
     for one, other in PAIRS:
         mean = difference(reports[one], reports[other], "mrr@10")
         pairs[f"{one}_minus_{other}"] = {"mrr_at_10": mean.to_data()}
-        emit(f"{one} - {other}: {_signed(mean)}")
+        emit(f"{one} - {other}: {signed(mean)}")
     return {
         "questions": len(fixture.queries),
         "kinds": _kinds([query.kind for query in fixture.queries]),
         "modes": list(MODES),
-        "reports": {name: _claims(report) for name, report in reports.items()},
+        "reports": {name: claims(report) for name, report in reports.items()},
         "differences": pairs,
     }
 
 
-def _claims(report: Report) -> dict[str, Any]:
-    """Return a report with its overall measures at the top.
-
-    ``recall@3`` is named ``recall_at_3``, so that a path can name it.
-    """
-    data = report.to_claims()
-    measures = {
-        kind: {_name(name): mean for name, mean in means.items()}
-        for kind, means in data.pop("measures").items()
-    }
-    return {
-        **{name: mean["value"] for name, mean in measures[OVERALL].items()},
-        "n": measures[OVERALL]["mrr_at_10"]["count"],
-        "intervals": {
-            name: {"low": mean["low"], "high": mean["high"]}
-            for name, mean in measures.pop(OVERALL).items()
-        },
-        "by_kind": {
-            kind: {
-                **{name: mean["value"] for name, mean in means.items()},
-                "n": means["mrr_at_10"]["count"],
-                "intervals": {
-                    name: {"low": mean["low"], "high": mean["high"]}
-                    for name, mean in means.items()
-                },
-            }
-            for kind, means in measures.items()
-        },
-        **data,
-    }
-
-
-def _name(measure: str) -> str:
-    return measure.replace("@", "_at_").replace("-", "_")
-
-
 def _kinds(kinds: list[str]) -> Mapping[str, int]:
     return {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
-
-
-def _signed(mean: Mean) -> str:
-    value, low, high = (
-        f"{float(part):+.3f}" if part is not None else "-"
-        for part in (mean.value, mean.low, mean.high)
-    )
-    return f"{value} ({low} to {high})"
