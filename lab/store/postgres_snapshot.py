@@ -640,7 +640,12 @@ class PostgresTransaction(PostgresSnapshot):
             " (SELECT count(*) FROM {s}.vectors v JOIN {s}.chunks c"
             "  ON c.tenant = v.tenant AND c.doc_id = v.doc_id"
             "  AND c.number = v.number AND c.sha256 = v.sha256"
-            "  WHERE v.tenant = d.tenant AND v.doc_id = d.doc_id)"
+            "  WHERE v.tenant = d.tenant AND v.doc_id = d.doc_id),"
+            " (SELECT COALESCE(sum(f.count * f.count), 0) FROM {s}.features f"
+            "  WHERE f.tenant = d.tenant AND f.doc_id = d.doc_id),"
+            " (SELECT COALESCE(sum(v.norm), 0) FROM {s}.vectors v"
+            "  WHERE v.tenant = d.tenant AND v.doc_id = d.doc_id"
+            "  AND v.data IS NULL)"
             " FROM {s}.documents d, {s}.settings s"
             " WHERE d.tenant = %s AND d.doc_id = %s",
             tenant,
@@ -648,8 +653,8 @@ class PostgresTransaction(PostgresSnapshot):
         )
         if not rows:
             return False
-        ((wanted, length, encoder, chunks, tf, vectors),) = rows
-        if vectors != (wanted if encoder else 0):
+        ((wanted, length, encoder, chunks, tf, vectors, *sparse),) = rows
+        if vectors != (wanted if encoder else 0) or sparse[0] != sparse[1]:
             return False
         return bool(wanted == chunks and length == tf)
 

@@ -51,10 +51,12 @@ def make(connection: Connection, role: str, password: str) -> None:
 
 def faults(connection: Connection, schema: str) -> list[str]:
     """Return why row security would not hold this connection's role."""
-    ((superuser, bypasses, replicates, makes_roles),) = ask(
+    ((superuser, bypasses, replicates, makes_roles, makes),) = ask(
         connection,
-        b"SELECT rolsuper, rolbypassrls, rolreplication, rolcreaterole"
+        b"SELECT rolsuper, rolbypassrls, rolreplication, rolcreaterole,"
+        b" has_schema_privilege(%s, 'CREATE')"
         b" FROM pg_roles WHERE rolname = current_user",
+        schema,
     )
     found = []
     if superuser:
@@ -65,6 +67,8 @@ def faults(connection: Connection, schema: str) -> list[str]:
         found.append("may copy the whole server (REPLICATION)")
     if makes_roles:
         found.append("may make roles (CREATEROLE)")
+    if makes:
+        found.append("may make things in the schema (CREATE)")
     found += [
         f"is a member of the role {name}"
         for (name,) in ask(

@@ -13,12 +13,14 @@ import signal
 import sqlite3
 import sys
 from collections.abc import Callable
+from typing import Any
 
 from lab.chunking import BlockChunker, WindowChunker
 from lab.encoders.counts import TermCounts
 from lab.encoders.hashing import SignedHashing
 from lab.index import DocumentStatus, Index
 from lab.model import Document, Policy
+from lab.store.opening import is_dsn
 from lab.store.sqlite import SQLiteStore
 
 PARAGRAPHS = 40
@@ -78,8 +80,35 @@ def die() -> None:
     os._exit(9)
 
 
-def stop_at(statement: int) -> None:
+def stop_at(place: str, statement: int) -> None:
     """Kill this process before it has run so many more statements."""
+    if is_dsn(place):
+        _stop_server_statements(statement)
+    else:
+        _stop_file_statements(statement)
+
+
+def _stop_server_statements(statement: int) -> None:
+    import psycopg
+
+    left = statement
+
+    def counting(call: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*values: Any, **options: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if left <= 0:
+                die()
+            return call(*values, **options)
+
+        return counted
+
+    for name in ("execute", "commit"):
+        call = getattr(psycopg.Connection, name)
+        setattr(psycopg.Connection, name, counting(call))
+
+
+def _stop_file_statements(statement: int) -> None:
     left = statement
     connect = SQLiteStore._connect
 
@@ -106,7 +135,7 @@ def main(work: str, place: str, count: str) -> None:
         with Index.open(place) as index:
             state = index.status("larkspur", "a")
             assert isinstance(state, DocumentStatus)
-        stop_at(int(limit))
+        stop_at(place, int(limit))
     with Index.open(place) as index:
         print("go", flush=True)
         while True:

@@ -60,7 +60,7 @@ def after(work: str, numbers: list[int]) -> list[str]:
         return seen(index)
 
 
-def child(work: str, path: Path, number: int, **env: str) -> Any:
+def child(work: str, path: str | Path, number: int, **env: str) -> Any:
     """Start the process that is to die."""
     return subprocess.Popen(
         [
@@ -87,9 +87,12 @@ def acknowledged(process: Any, before: int) -> int:
     return max([before, *(int(line) for line in lines if line.isdigit())])
 
 
-def old_or_new(work: str, path: Path, done: int) -> int:
+def old_or_new(work: str, path: str | Path, done: int) -> int:
     """Check a store whose writer died; return the number it is at."""
     with Index.open(path) as index:
+        # A server may still be at what the dead process had sent.
+        with index._store.write():
+            pass
         assert index.verify() == []
         is_seen = seen(index)
     for number in (done, done + 1):
@@ -102,9 +105,9 @@ def old_or_new(work: str, path: Path, done: int) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("work", WORKS)
 def test_a_process_killed_at_any_moment_leaves_old_or_new(
-    tmp_path: Path, work: str
+    lasting_place: Callable[[], str], work: str
 ) -> None:
-    path = tmp_path / "store.db"
+    path = lasting_place()
     with Index.open(path) as index:
         fill(index)
     delays = random.Random(work)
@@ -125,9 +128,9 @@ def test_a_process_killed_at_any_moment_leaves_old_or_new(
 @pytest.mark.slow
 @pytest.mark.parametrize("work", WORKS)
 def test_a_process_killed_between_any_two_statements_leaves_old_or_new(
-    tmp_path: Path, work: str
+    lasting_place: Callable[[], str], work: str
 ) -> None:
-    path = tmp_path / "store.db"
+    path = lasting_place()
     with Index.open(path) as index:
         fill(index)
     done, deaths = 1, 0
@@ -191,7 +194,7 @@ for line in sys.stdin:
 
 
 @contextmanager
-def reader(path: Path) -> Iterator[Callable[[str], dict[str, Any]]]:
+def reader(path: str | Path) -> Iterator[Callable[[str], dict[str, Any]]]:
     """Start a process that stays, and ask it again and again."""
     process = subprocess.Popen(
         [sys.executable, "-c", READER, path],
@@ -270,9 +273,10 @@ def by_deletion(index: Index) -> Callable[[], object]:
     ],
 )
 def test_a_process_that_was_reading_is_denied_on_its_next_call(
-    tmp_path: Path, way: Callable[[Index], Callable[[], object]]
+    lasting_place: Callable[[], str],
+    way: Callable[[Index], Callable[[], object]],
 ) -> None:
-    path = tmp_path / "store.db"
+    path = lasting_place()
     with Index.open(path) as index:
         revoke = way(index)
         with reader(path) as ask:
@@ -295,9 +299,9 @@ def test_a_process_that_was_reading_is_denied_on_its_next_call(
 
 @contract("C-18")
 def test_a_process_that_was_reading_keeps_what_nobody_took(
-    tmp_path: Path,
+    lasting_place: Callable[[], str],
 ) -> None:
-    path = tmp_path / "store.db"
+    path = lasting_place()
     with Index.open(path) as index:
         index.directory.set_group("larkspur", "finance", ["alice", "bob"])
         index.upsert(document("a", "# hotel", readers=("group:finance",)))
