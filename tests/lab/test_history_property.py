@@ -33,7 +33,8 @@ from lab.model import Context, Document, Policy
 from tests.lab.model_index import Content, Doc, Model, Refused, Rules
 from tests.lab.support import contract
 
-# More on demand: KEEPS_SECRETS_STEPS=100000
+# More on demand, and new ones every time: KEEPS_SECRETS_STEPS=100000
+SAME = "KEEPS_SECRETS_STEPS" not in os.environ
 STEPS = int(os.environ.get("KEEPS_SECRETS_STEPS", "2000"))
 STEPS_EACH = 40
 
@@ -675,6 +676,7 @@ def drive(
             max_examples=max(1, steps // STEPS_EACH),
             stateful_step_count=STEPS_EACH,
             deadline=None,
+            derandomize=SAME,
             suppress_health_check=list(HealthCheck),
         ),
     )
