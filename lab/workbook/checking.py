@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -72,14 +73,19 @@ class Result:
 
 
 def check(
-    workspace: Workspace, stage: Stage, *, timeout: float | None = None
+    workspace: Workspace,
+    stage: Stage,
+    *,
+    timeout: float | None = None,
+    stop: threading.Event | None = None,
 ) -> Result:
     """Check one stage and remember the outcome.
 
-    ``timeout`` in seconds takes the place of the stage's own.
+    ``timeout`` in seconds takes the place of the stage's own; setting
+    ``stop`` ends the check.
     """
     workspace.demand()
-    result = _check(workspace, stage, timeout or stage.timeout)
+    result = _check(workspace, stage, timeout or stage.timeout, stop)
     progress, _ = workspace.keeper.load()
     workspace.keeper.save(
         progress.having(stage.id, outcome=result.outcome, where=result.where)
@@ -107,7 +113,12 @@ def check_in_order(
             return
 
 
-def _check(workspace: Workspace, stage: Stage, timeout: float) -> Result:
+def _check(
+    workspace: Workspace,
+    stage: Stage,
+    timeout: float,
+    stop: threading.Event | None,
+) -> Result:
     log = workspace.log(stage.id)
     files = workspace.tested(stage)
     bare = Result(stage, "error", 0, stage.expected, files, log)
@@ -129,12 +140,15 @@ def _check(workspace: Workspace, stage: Stage, timeout: float) -> Result:
                 next=f"put it back; its starter is {starter}",
             )
     workspace.forget_bytecode()
-    report, ended = _run(workspace, bare, timeout)
+    report, ended = _run(workspace, bare, timeout, stop)
     return _judged(bare, report, ended, timeout)
 
 
 def _run(
-    workspace: Workspace, bare: Result, timeout: float
+    workspace: Workspace,
+    bare: Result,
+    timeout: float,
+    stop: threading.Event | None,
 ) -> tuple[Report, process.Ended]:
     stage, log = bare.stage, bare.log
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -159,7 +173,9 @@ def _run(
         KS_WORKBOOK_REPORT=str(events),
         KS_WORKBOOK_FILE=bare.files[0].name,
     )
-    ended = process.run(arguments, workspace.folder, environment, log, timeout)
+    ended = process.run(
+        arguments, workspace.folder, environment, log, timeout, stop
+    )
     report = _read(events)
     events.unlink(missing_ok=True)
     return report, ended
@@ -211,6 +227,9 @@ def _judged(
     """Return the result, from the reports alone."""
     stage = bare.stage
     bare = replace(bare, passed=report.passed)
+    if ended.why == "stop":
+        again = "check again"
+        return replace(bare, cause="the check was stopped", next=again)
     if ended.why and report.running:
         what = f"it did not finish in {timeout:g} seconds"
         if ended.why == "output":

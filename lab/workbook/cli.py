@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from lab.workbook.manifest import (
     track,
     track_ids,
 )
+from lab.workbook.serving import PORT, Server
 from lab.workbook.telling import Voice
 from lab.workbook.workspace import Workspace
 
@@ -130,6 +132,13 @@ def _parser() -> argparse.ArgumentParser:
     made = add("solution", "show the reference for a passed stage", _solution)
     _track(made)
     made.add_argument("--stage", metavar="S", required=True)
+    made = add("serve", "exercise pages with buttons, on this machine", _serve)
+    made.add_argument(
+        "--port",
+        type=_port,
+        default=PORT,
+        help=f"port on this machine (default {PORT}; 0 takes a free one)",
+    )
     add("doctor", "look whether everything is in its place", _doctor)
     return parser
 
@@ -148,6 +157,12 @@ def _seconds(text: str) -> float:
     if not 0 < value <= 3600:
         raise argparse.ArgumentTypeError(f"{text!a}: from 1 to 3600 seconds")
     return value
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!a}: from 0 to 65535")
+    return int(text)
 
 
 def home(arguments: argparse.Namespace) -> Path:
@@ -331,6 +346,18 @@ def _solution(arguments: argparse.Namespace, voice: Voice) -> int:
         )
     for line in hints.solution(workspace, stage).split("\n"):
         voice.say(line)
+    return 0
+
+
+def _serve(arguments: argparse.Namespace, voice: Voice) -> int:
+    with (
+        Server(home(arguments), arguments.port) as server,
+        contextlib.suppress(KeyboardInterrupt),
+    ):
+        voice.say(f"Open {server.gate.link}")
+        voice.say("The link lets one browser in, once. Stop with Ctrl-C.")
+        voice.out.flush()
+        server.serve_forever()
     return 0
 
 

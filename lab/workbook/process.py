@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ class Ended:
     """How a process ended.
 
     ``why`` is ``""`` when it ended by itself with exit code ``code``,
-    ``time`` or ``output`` when it was stopped for one of these.
+    ``time``, ``output`` or ``stop`` when it was ended for one of these.
     """
 
     code: int
@@ -62,11 +63,12 @@ def run(
     environment: Mapping[str, str],
     output: Path,
     seconds: float,
+    stop: threading.Event | None = None,
 ) -> Ended:
     """Run Python in ``folder``; what it prints is added to ``output``.
 
-    When it takes longer than ``seconds``, or prints without end, it and
-    everything it started are ended.
+    When it takes longer than ``seconds``, prints without end, or ``stop``
+    is set, it and everything it started are ended.
     """
     options: dict[str, object] = {"start_new_session": True}
     if sys.platform == "win32":
@@ -92,6 +94,8 @@ def run(
                 why = "output"
             elif time.monotonic() > deadline:
                 why = "time"
+            elif stop is not None and stop.is_set():
+                why = "stop"
     finally:
         # Also after Ctrl-C: nothing we started goes on without us.
         _end_tree(process)
