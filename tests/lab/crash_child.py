@@ -64,6 +64,7 @@ def purge(index: Index, number: int) -> None:
     index.purge()
 
 
+# What is done to a store that is there; "make" is for one that is not.
 WORKS: dict[str, Callable[[Index, int], None]] = {
     "upsert": upsert,
     "govern": govern,
@@ -132,15 +133,16 @@ def main(work: str, place: str, count: str) -> None:
     number = int(count)
     limit = os.environ.get("STOP_AT")
     if limit is not None:
-        with Index.open(place) as index:
-            state = index.status("larkspur", "a")
-            assert isinstance(state, DocumentStatus)
+        if work != "make":
+            with Index.open(place) as index:
+                state = index.status("larkspur", "a")
+                assert isinstance(state, DocumentStatus)
         stop_at(place, int(limit))
     with Index.open(place) as index:
         print("go", flush=True)
         while True:
             number += 1
-            WORKS[work](index, number)
+            WORKS.get(work, upsert)(index, number)
             print(number, flush=True)
             if limit is not None:
                 return

@@ -26,6 +26,7 @@ from tests.lab.support import (
     contract,
     document,
     everything,
+    found,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -147,6 +148,27 @@ def test_a_process_killed_between_any_two_statements_leaves_old_or_new(
         statement += step
         step += 1 + step // 2
     assert deaths >= 3
+
+
+@contract("C-32")
+@pytest.mark.slow
+def test_a_process_killed_while_it_makes_a_store_leaves_one_that_opens(
+    tmp_path: Path,
+) -> None:
+    statement, deaths, whole = 1, 0, False
+    while not whole:
+        path = tmp_path / f"store-{statement}.db"
+        process = child("make", path, 0, STOP_AT=str(statement))
+        whole = acknowledged(process, 0) == 1
+        deaths += not whole
+        with Index.open(path) as index:
+            assert index.verify() == []
+            held = found(index.search("rev1", ALICE))
+            assert held == ["a"] or not (held or whole)
+            crash_child.upsert(index, 2)
+            assert found(index.search("rev2", ALICE)) == ["a"]
+        statement += 1 + statement // 3
+    assert deaths > 8
 
 
 @contract("C-32", "C-37")
