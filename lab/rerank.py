@@ -48,7 +48,7 @@ class TitleRule:
     At least half of the distinct terms, more of them before fewer; a title
     with less says nothing. Without that bound one common word in a title
     ("of", "policy") would outrank every passage that answers: measured in
-    the experiment ``rerank-titles``.
+    the experiment ``rerank-probes``.
     """
 
     name = "title"

@@ -31,7 +31,7 @@ LIMITATIONS = (
     " timing is not looked at.",
 )
 
-QUESTION: Final = "layoffs at Leeds"
+QUESTION: Final = "layoffs severance Leeds"
 SECRET: Final = "board-paper-q3"
 WORDS: Final = "layoffs of 34 people"
 DANA: Final = Context("larkspur", "dana")
