@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from book.press import evidence_macros, figures_macro, listings, references
+from book.press import (
+    evidence_macros,
+    exercises,
+    figures_macro,
+    listings,
+    references,
+)
 from book.press.macros import Macro
 
 MACROS: Final[Mapping[str, Macro]] = {
     "chapter": references.chapter,
     "contract": references.contract,
+    "exercise": exercises.exercise,
     "figure": figures_macro.figure,
     "listing": listings.listing,
     "ref": references.ref,

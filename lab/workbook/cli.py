@@ -24,7 +24,8 @@ from lab.workbook.telling import Voice
 from lab.workbook.workspace import Workspace
 
 VARIABLE: Final = "KEEPS_SECRETS_WORKBOOK"
-PROGRAM: Final = "python -m lab.workbook"
+# Debian knows no "python", Windows no "python3".
+PROGRAM: Final = f"python{'3' * (os.name != 'nt')} -m lab.workbook"
 CODES: Final = {"pass": 0, "fail": 1, "cannot": 3, "error": 4}
 EPILOG: Final = (
     "exit codes: 0 done or passed, 1 a check failed, 2 the input is"

@@ -17,7 +17,7 @@ import pytest
 import lab
 from lab.workbook import checking, hints, requirements
 from lab.workbook.checking import Result, check, check_in_order
-from lab.workbook.cli import main
+from lab.workbook.cli import PROGRAM, main
 from lab.workbook.progress import Keeper, Progress
 from lab.workbook.requirements import Requirement
 from lab.workbook.telling import Voice
@@ -329,7 +329,7 @@ def test_reset_forgets_results_only_and_prints_an_undo_that_works(
     assert not workspace.keeper.file.exists()
     assert (workspace.folder / MODULE).read_text("utf-8") == reference()
     (undo,) = [one for one in told.splitlines() if one.startswith("  undo")]
-    words = undo.split("python -m lab.workbook ")[1].split()
+    words = undo.split(f"{PROGRAM} ")[1].split()
     run("check", "--stage", "2")
     between = workspace.keeper.file.read_bytes()
     assert run(*words)[0] == 0
