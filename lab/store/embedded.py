@@ -63,13 +63,16 @@ def start(data: Path | None = None, *, keep: bool = True) -> Any:
             " or give a DSN of your own"
         ) from None
     clean()
-    place = (folder() if data is None else data).absolute()
+    place = (folder() if data is None else data).resolve()
     try:
         place.mkdir(parents=True, exist_ok=True)
         _forget_the_dead(place)
         server = _patiently(
             lambda: get_server(place, cleanup_mode="stop" if keep else "delete")
         )
+        if _server(place) is None:
+            # This process had started it, and somebody has killed it.
+            _patiently(server.ensure_postgres_running)
         (place / MARK).write_text(_KEPT if keep else _PASSING)
     except Exception as error:
         raise StoreUnavailable(
@@ -102,7 +105,7 @@ def clean(now: float | None = None) -> list[Path]:
     """
     moment = time.time() if now is None else now
     stopped = []
-    for place in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    for place in Path(tempfile.gettempdir()).resolve().glob(f"{PREFIX}*"):
         try:
             if _is_left_over(place, moment) and _stop(place):
                 stopped.append(place)
@@ -175,12 +178,47 @@ def _handles(place: Path) -> list[int]:
 def _forget_the_dead(place: Path) -> None:
     """Let a server be found anew, and be stopped by its last living user.
 
-    A process that was killed took no leave, and would be counted for ever;
-    a pid file from before a restart of the machine names somebody else.
+    A process that was killed took no leave, and would be counted for ever.
+    A pid file can name a process that is none: after a restart of the
+    machine, or where nobody collects the dead.
     """
+    import psutil
+
     handles = place / ".handle_pids.json"
     if handles.is_file():
         handles.write_text(json.dumps(_users(place)))
     pid_file = place / "postmaster.pid"
-    if pid_file.is_file() and _server(place) is None:
-        pid_file.unlink()
+    if not pid_file.is_file() or _server(place) is not None:
+        return
+    named = pid_file.read_text().split("\n", 1)[0].strip()
+    if not named.isdigit() or not psutil.pid_exists(int(named)):
+        # PostgreSQL knows what to do.
+        return
+    # Its children end when they notice, and must have ended before.
+    for _ in range(300):
+        if not _children(place):
+            break
+        time.sleep(0.1)
+    else:
+        raise TimeoutError("processes of a dead server are still at work")
+    pid_file.unlink()
+    for lock in place.glob(".s.PGSQL.*.lock"):
+        lock.unlink()
+
+
+def _children(place: Path) -> list[int]:
+    """Return the living processes of PostgreSQL at work in ``place``."""
+    import psutil
+
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if (
+                "postgres" in process.name()
+                and process.status() != psutil.STATUS_ZOMBIE
+                and process.cwd() == str(place)
+            ):
+                found.append(process.pid)
+        except psutil.Error:
+            continue
+    return found
