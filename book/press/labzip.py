@@ -18,6 +18,7 @@ import venv
 import xml.etree.ElementTree as ET
 import zipfile
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -383,10 +384,15 @@ def run_pin(_args: argparse.Namespace, root: Path) -> int:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / NAME
             write(path, members(root, tracked(root)))
-            for trial in (try_bare, try_with_extras):
-                done = trial(root, path)
-                print(f"{done.kind}: {done.counts}", flush=True)
-                pin(root, [done])
+            with ThreadPoolExecutor() as pool:
+                runs = [
+                    pool.submit(run, root, path)
+                    for run in (try_bare, try_with_extras)
+                ]
+                trials = [run.result() for run in runs]
+        for trial in trials:
+            print(f"{trial.kind}: {trial.counts}")
+        pin(root, trials)
     except Problems as error:
         for problem in error.problems:
             print(f"  {problem}", file=sys.stderr)
