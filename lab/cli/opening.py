@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from lab.errors import InvalidInput, StoreUnavailable
 from lab.index import Index
-from lab.store.opening import is_dsn
+from lab.store.opening import exists
 
 
 def there(name: str) -> bool:
     """Say whether ``--db`` names something that may be opened."""
-    return is_dsn(name) or Path(name).exists()
+    return exists(name)
 
 
 def open_index(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from pathlib import Path
 
 from lab.errors import InvalidInput, StoreUnavailable
 from lab.store import Store
@@ -29,12 +30,34 @@ def open_store(path: str | os.PathLike[str]) -> Store:
         from lab.store.sqlite import SQLiteStore
 
         return SQLiteStore(path)
+    dsn, schema = _server(place)
+    from lab.store.postgres import PostgresStore
+
+    return PostgresStore(dsn, schema)
+
+
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Say whether there is something at ``path``, without making it.
+
+    Raises ``StoreUnavailable`` when the server cannot be asked.
+    """
+    place = os.fspath(path)
+    if not is_dsn(place):
+        return Path(place).exists()
+    dsn, schema = _server(place)
+    from lab.store.postgres import there
+
+    return there(dsn, schema)
+
+
+def _server(place: str) -> tuple[str, str]:
+    """Return DSN and schema of a place on a server, started if ours."""
     if importlib.util.find_spec("psycopg") is None:
         raise StoreUnavailable(
             "postgres: needs psycopg; install it with:"
             " pip install 'keeps-secrets[postgres]'"
         )
-    from lab.store.postgres import SCHEMA, PostgresStore
+    from lab.store.postgres import SCHEMA
 
     # A password in a DSN says "#" as %23, so the first one is ours.
     dsn, _, schema = place.partition("#")
@@ -47,4 +70,4 @@ def open_store(path: str | os.PathLike[str]) -> Store:
                 " postgresql://…"
             )
         dsn = embedded.start().get_uri()
-    return PostgresStore(dsn, schema or SCHEMA)
+    return dsn, schema or SCHEMA

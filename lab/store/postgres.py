@@ -51,6 +51,21 @@ FORMAT: Final = "1"
 LOCK_SECONDS: Final = 10
 
 
+def there(dsn: str, schema: str) -> bool:
+    """Say whether a database has this schema; nothing is made.
+
+    Raises ``StoreUnavailable`` when it cannot be asked.
+    """
+    with translated(), psycopg.connect(dsn) as connection:
+        return bool(
+            ask(
+                connection,
+                b"SELECT 1 FROM pg_namespace WHERE nspname = %s",
+                schema,
+            )
+        )
+
+
 class PostgresStore:
     """One schema of a PostgreSQL database; safe to use from threads.
 

@@ -233,6 +233,20 @@ def test_an_owner_who_may_not_make_a_schema_is_told(
     assert "be allowed to make a schema" in text
 
 
+def test_a_command_that_reads_makes_no_schema(
+    postgres: Server, owner: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # A mistyped name must not become an empty index that finds nothing.
+    from lab.cli import main
+
+    place = f"{postgres.dsn}#ks_mistyped"
+    assert main(["status", "--db", place]) == 3
+    assert "there is no index" in capsys.readouterr().err
+    assert owner.execute(
+        "SELECT to_regnamespace('ks_mistyped')"
+    ).fetchone() == (None,)
+
+
 def test_a_schema_of_another_program_is_left_alone(
     postgres: Server, owner: Any
 ) -> None:
