@@ -8,12 +8,14 @@ document. One document in ten names the reader ``tenth``, one in a hundred
 
 from __future__ import annotations
 
+import os
 import random
 import statistics
 import tempfile
 import time
 from bisect import bisect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
@@ -22,6 +24,7 @@ from typing import Any, Final
 from lab.errors import InvalidInput
 from lab.index import Index, Status
 from lab.model import MODES, Context, Document, Policy
+from lab.store.opening import drop, is_dsn, open_store
 
 TENANT: Final = "bench"
 READERS: Final[Mapping[str, int]] = {"all": 1, "tenth": 10, "hundredth": 100}
@@ -39,6 +42,8 @@ QUERIES: Final = (
 )
 
 Progress = Callable[[int, int], None]
+# Opens an empty index and takes it away again.
+Place = Callable[[], AbstractContextManager[Index]]
 
 
 def documents(count: int) -> Iterator[Document]:
@@ -105,8 +110,12 @@ def measure(
     sizes: Sequence[int],
     repeat: int = 5,
     progress: Progress | None = None,
+    place: Place | None = None,
 ) -> dict[str, Any]:
-    """Measure collections of ``sizes`` documents, in a folder of their own.
+    """Measure collections of ``sizes`` documents, each in an empty index.
+
+    ``place`` opens one and takes it away again; without it, it is a file
+    in a folder of its own.
 
     Times are medians over all queries and ``repeat`` rounds, after one that
     is not counted: ``milliseconds`` as a person waits, and
@@ -125,10 +134,7 @@ def measure(
         raise InvalidInput("repeat: must lie from 1 to 1000")
     runs = []
     for size in sizes:
-        with (
-            tempfile.TemporaryDirectory(prefix="keeps-secrets-") as folder,
-            Index.open(Path(folder) / "bench.db") as index,
-        ):
+        with (place or in_a_file)() as index:
             ingest = fill(index, size, progress)
             times = {
                 name: _times(index, Context(TENANT, name), repeat)
@@ -153,6 +159,84 @@ def measure(
         "runs": runs,
         "ratios": _ratios(runs),
     }
+
+
+@contextmanager
+def in_a_file() -> Iterator[Index]:
+    """Open an index in a folder that goes away with it."""
+    with (
+        tempfile.TemporaryDirectory(prefix="keeps-secrets-") as folder,
+        Index.open(Path(folder) / "bench.db") as index,
+    ):
+        yield index
+
+
+def on_a_server(dsn: str) -> Place:
+    """Return how to open an index in a schema of its own at ``dsn``."""
+
+    @contextmanager
+    def place() -> Iterator[Index]:
+        schema = f"ks_bench_{os.getpid()}"
+        store = open_store(f"{dsn}#{schema}")
+        try:
+            with Index.over(store) as index:
+                yield index
+        finally:
+            drop(store)
+
+    return place
+
+
+def compare(
+    sizes: Sequence[int],
+    dsn: str,
+    repeat: int = 5,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Measure the same work in a file and at a PostgreSQL DSN.
+
+    ``times`` says for each size by how much the server took longer as a
+    person waits: ingest, and each reader's calls. The work of a server is
+    not in this process's computing time.
+    """
+    if not is_dsn(dsn) or "#" in dsn:
+        raise InvalidInput(
+            "--against: must be postgres: or a DSN postgresql://…, without"
+            " a schema"
+        )
+    stores = {
+        "sqlite": measure(sizes, repeat, progress),
+        "postgres": measure(sizes, repeat, progress, on_a_server(dsn)),
+    }
+    small, large = (stores[name]["runs"] for name in ("sqlite", "postgres"))
+    return {
+        "repeat": repeat,
+        "queries": len(QUERIES),
+        "stores": stores,
+        "times": [
+            {
+                "chunks": one["ingest"]["chunks"],
+                "ingest": _ratio(
+                    two["ingest"]["seconds"], one["ingest"]["seconds"]
+                ),
+                "readers": {
+                    name: {
+                        what: _ratio(
+                            two["milliseconds"][name][what],
+                            one["milliseconds"][name][what],
+                        )
+                        for what in one["milliseconds"][name]
+                    }
+                    for name in READERS
+                },
+            }
+            for one, two in zip(small, large, strict=True)
+        ],
+    }
+
+
+def _ratio(one: float, other: float) -> float:
+    return round(one / other, 2)
 
 
 def _times(
@@ -214,6 +298,8 @@ def _ratios(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def told(data: Mapping[str, Any]) -> list[str]:
     """Return the measurements as lines for people."""
+    if "stores" in data:
+        return _told_of_two(data)
     lines: list[str] = []
     for run in data["runs"]:
         ingest = run["ingest"]
@@ -233,5 +319,25 @@ def told(data: Mapping[str, Any]) -> list[str]:
             lines.append(
                 f"{f'reads 1/{share}' if share > 1 else 'reads all':<12}"
                 + "".join(f"{times[mode]:>10.2f}" for mode in modes)
+            )
+    return lines
+
+
+def _told_of_two(data: Mapping[str, Any]) -> list[str]:
+    lines: list[str] = []
+    for name, measured in data["stores"].items():
+        lines += [name, *(f"  {line}" for line in told(measured)), ""]
+    modes = (*sorted(MODES), "answer")
+    for size in data["times"]:
+        lines.append(
+            f"{size['chunks']} chunks, postgres takes as many times as long:"
+            f" ingest {size['ingest']:.1f}"
+        )
+        for reader, share in READERS.items():
+            lines.append(
+                f"  {f'reads 1/{share}' if share > 1 else 'reads all':<12}"
+                + "".join(
+                    f"{size['readers'][reader][mode]:>10.2f}" for mode in modes
+                )
             )
     return lines

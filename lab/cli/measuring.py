@@ -41,6 +41,11 @@ def register(commands: Commands) -> None:
         help="rounds of queries (default 5)",
     )
     parser.add_argument(
+        "--against",
+        metavar="DSN",
+        help="the same on a PostgreSQL too, and compare; postgres: starts one",
+    )
+    parser.add_argument(
         "--output", metavar="FILE", help="write the measures there, as JSON"
     )
 
@@ -76,11 +81,16 @@ def _bench(arguments: argparse.Namespace, console: Console) -> int:
         sizes = [number(size) for size in arguments.sizes.split(",")]
     except argparse.ArgumentTypeError as error:
         raise InvalidInput(f"--sizes: {error}") from None
-    data = bench.measure(
-        sizes,
-        arguments.repeat,
-        lambda done, total: console.progress(done, total, "document"),
-    )
+
+    def progress(done: int, total: int) -> None:
+        console.progress(done, total, "document")
+
+    if arguments.against is None:
+        data = bench.measure(sizes, arguments.repeat, progress)
+    else:
+        data = bench.compare(
+            sizes, arguments.against, arguments.repeat, progress
+        )
     console.clear()
     data = {"environment": environment(), **data}
     for line in bench.told(data):

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final
 
 from lab.chunking import WindowChunker
 from lab.encoders.counts import TermCounts
-from lab.errors import StoreUnavailable
-from lab.experiments import Emit, Refuted, Unavailable, Uses
+from lab.experiments import Emit, Refuted, Uses
+from lab.experiments._servers import served
 from lab.fixture import Fixture, load_fixture, populate
 from lab.index import Index
 from lab.model import MODES, Context
@@ -46,7 +41,7 @@ def run(emit: Emit) -> dict[str, Any]:
     ``Unavailable`` without an embedded server.
     """
     fixture = load_fixture()
-    with _server() as dsn, Index.open(":memory:") as small:
+    with served() as dsn, Index.open(":memory:") as small:
         from lab.store.postgres import PostgresStore
 
         populate(small, fixture)
@@ -70,26 +65,6 @@ def run(emit: Emit) -> dict[str, Any]:
     if wrong or not seen["Bob's own claim"]:
         raise Refuted(f"a claim shows its reader's rows and no other: {seen}")
     return {"asked": asked, "different": different, "seen": seen}
-
-
-@contextmanager
-def _server() -> Iterator[str]:
-    """Start a server of our own for this run alone."""
-    from lab.store import embedded
-
-    folder = Path(tempfile.mkdtemp(prefix="keeps-secrets-two-stores-"))
-    # A server started as root runs as another user, who must get in.
-    folder.chmod(0o755)
-    try:
-        server = embedded.start(folder / "data", keep=False)
-    except StoreUnavailable as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise Unavailable(str(error)) from None
-    try:
-        yield server.get_uri()
-    finally:
-        server.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _compare(small: Index, large: Index, fixture: Fixture) -> tuple[int, int]:

@@ -13,6 +13,8 @@ import signal
 import tempfile
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -80,6 +82,19 @@ def start(data: Path | None = None, *, keep: bool = True) -> Any:
             f" its log is {place / 'log'}"
         ) from error
     return server
+
+
+@contextmanager
+def passing() -> Iterator[Any]:
+    """Start a server for as long as it is needed; its data go with it."""
+    # The server's user must be able to reach the folder, and mkdtemp would
+    # shut others out; the data themselves are shut by the server.
+    name = f"{PREFIX}{os.getpid()}-{time.monotonic_ns()}"
+    server = start(Path(tempfile.gettempdir()) / name, keep=False)
+    try:
+        yield server
+    finally:
+        server.cleanup()
 
 
 def _patiently(begin: Any) -> Any:

@@ -50,13 +50,27 @@ def exists(path: str | os.PathLike[str]) -> bool:
     return there(dsn, schema)
 
 
-def _server(place: str) -> tuple[str, str]:
-    """Return DSN and schema of a place on a server, started if ours."""
+def drop(store: Store) -> None:
+    """Take a store on a server away, with all it holds."""
+    from lab.store.postgres import PostgresStore
+
+    if not isinstance(store, PostgresStore):
+        raise InvalidInput("drop: a file is for its owner to remove")
+    store.drop()
+
+
+def require_client() -> None:
+    """Raise ``StoreUnavailable`` where psycopg is not installed."""
     if importlib.util.find_spec("psycopg") is None:
         raise StoreUnavailable(
             "postgres: needs psycopg; install it with:"
             " pip install 'keeps-secrets[postgres]'"
         )
+
+
+def _server(place: str) -> tuple[str, str]:
+    """Return DSN and schema of a place on a server, started if ours."""
+    require_client()
     from lab.store.postgres import SCHEMA
 
     # A password in a DSN says "#" as %23, so the first one is ours.

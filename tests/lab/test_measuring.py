@@ -13,6 +13,7 @@ from lab.cli import main
 from lab.index import Index
 from lab.model import Context
 from lab.store.sqlite import SQLiteStore
+from tests.lab.servers import Server
 
 Output = pytest.CaptureFixture[str]
 
@@ -117,3 +118,31 @@ def test_bench_refuses_what_it_cannot_measure(
 ) -> None:
     assert main(["bench", *words]) == 2
     assert capsys.readouterr().err
+
+
+@pytest.mark.server
+def test_bench_compares_two_stores_and_leaves_nothing_on_the_server(
+    postgres: Server, capsys: Output
+) -> None:
+    words = ["bench", "--sizes", "5", "--repeat", "1", "--json"]
+    assert main([*words, "--against", postgres.dsn]) == 0
+    data = json.loads(capsys.readouterr().out)
+    runs = [data["stores"][name]["runs"][0] for name in ("sqlite", "postgres")]
+    assert len({run["ingest"]["chunks"] for run in runs}) == 1
+    (times,) = data["times"]
+    slow, fast = runs[1]["milliseconds"], runs[0]["milliseconds"]
+    assert times["readers"]["all"]["hybrid"] == round(
+        slow["all"]["hybrid"] / fast["all"]["hybrid"], 2
+    )
+    assert main([*words[:-1], "--against", postgres.dsn]) == 0
+    assert "postgres takes as many times as long" in capsys.readouterr().out
+    with postgres.connect() as owner:
+        assert owner.execute(
+            "SELECT count(*) FROM pg_namespace WHERE nspname ~ 'ks_bench'"
+        ).fetchone() == (0,)
+
+
+@pytest.mark.parametrize("dsn", ["file.db", "postgres:#x", ""])
+def test_bench_compares_with_a_server_only(dsn: str, capsys: Output) -> None:
+    assert main(["bench", "--sizes", "1", "--against", dsn]) == 2
+    assert "--against" in capsys.readouterr().err
