@@ -417,6 +417,19 @@ def test_a_policy_naming_an_unknown_group_grants_nobody_until_set_again(
 
 
 @contract("C-19")
+def test_two_groups_of_the_same_age_do_not_share_their_parents(
+    index: Index,
+) -> None:
+    directory = index.directory
+    directory.set_group("larkspur", "inner", ["bob"])
+    directory.set_group("larkspur", "other", ["alice"])
+    directory.set_group("larkspur", "outer", ["group:inner"])
+    index.upsert(document(readers=("group:outer",)))
+    assert see(index, "hotel", BOB) == ["travel-policy"]
+    assert see(index, "hotel", ALICE) == []
+
+
+@contract("C-19")
 def test_groups_in_a_circle_end_and_still_grant(index: Index) -> None:
     directory = index.directory
     directory.set_group("larkspur", "a", ["alice"])
