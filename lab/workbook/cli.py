@@ -57,6 +57,10 @@ def main(
     except LabError as error:
         trouble.say(f"error: {error}")
         return error.exit_code
+    except BrokenPipeError:
+        # Whoever read us has enough; what is buffered has no reader.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), voice.out.fileno())
+        return 1
     except OSError as error:
         trouble.say(f"error: {error}")
         return 3
@@ -170,7 +174,7 @@ def home(arguments: argparse.Namespace) -> Path:
     """Return the folder that holds the workspaces, absolute."""
     named = arguments.workspace or os.environ.get(VARIABLE)
     path = Path(named) if named else Path.home() / "keeps-secrets-workbook"
-    return path.expanduser().absolute()
+    return Path(os.path.normpath(path.expanduser().absolute()))
 
 
 def again(arguments: argparse.Namespace, words: str) -> str:

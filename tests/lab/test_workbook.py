@@ -608,6 +608,21 @@ def test_the_lab_and_the_workbook_are_one_command(tmp_path: Path) -> None:
     assert "Documents and citations" in done.stdout.decode("gbk")
 
 
+def test_a_closed_pipe_is_no_traceback(home: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-B", "-m", "lab.workbook", "list"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=120,
+    )
+    os.close(writer)
+    assert done.stderr == b""
+
+
 def test_a_claim_is_the_name_of_a_test_in_words() -> None:
     name = "tests/test_05_bm25.py::test_ties_go_by_id[memo-1]"
     assert checking.claim(name) == "ties go by id (memo-1)"

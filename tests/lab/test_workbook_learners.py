@@ -99,7 +99,7 @@ WRONG = {
 04 Namespaces and visibility: fails, 5 of 9 tests pass
   claim   clearance must reach the classification
   cause   got True, expected False
-  where   tests/test_04_namespaces.py:54
+  where   tests/test_04_namespaces.py:56
   next    Compare ranks with >=: the same rank is enough, a lower one is not.
 """,
     ),

@@ -12,7 +12,7 @@ import pytest
 
 import lab
 from lab.errors import InvalidInput
-from lab.workbook import generate, manifest, markers
+from lab.workbook import manifest, markers
 from lab.workbook.checking import check, check_in_order
 from lab.workbook.generate import differences, everything
 from lab.workbook.manifest import track, track_ids
@@ -147,31 +147,6 @@ def test_the_reference_passes_with_no_skip(name: str) -> None:
     )
     total = sum(stage.expected for stage in one.stages)
     assert re.search(rf"^{total} passed in", done.stdout, re.M), done.stdout
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "solved"),
-    [
-        (name, count)
-        for name in track_ids()
-        for count in range(1, len(track(name).stages) + 1)
-    ],
-)
-def test_with_some_stages_solved_these_are_green_and_the_next_is_red(
-    name: str, solved: int, tmp_path: Path
-) -> None:
-    one = track(name)
-    workspace = begun(tmp_path, one)
-    for file, text in generate.starter(one, one.numbers()[:solved]).items():
-        write(workspace, text, file)
-    results = list(check_in_order(workspace))
-    expected = ["pass"] * solved + ["fail"] * (solved < len(one.stages))
-    assert [result.outcome for result in results] == expected
-    if solved < len(one.stages):
-        number = one.stages[solved].number
-        assert results[-1].cause.startswith(f"not written yet: Stage {number}:")
-        assert results[-1].passed == 0
 
 
 @pytest.mark.parametrize("name", track_ids())

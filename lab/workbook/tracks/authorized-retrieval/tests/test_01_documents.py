@@ -49,7 +49,7 @@ def test_a_sound_document_passes_ingestion_unchanged() -> None:
 
 
 @pytest.mark.parametrize("name", ["tenant", "doc_id"])
-@pytest.mark.parametrize("value", ["", "   "])
+@pytest.mark.parametrize("value", ["", "   "], ids=["empty", "blanks"])
 def test_a_blank_id_is_refused(name: str, value: str) -> None:
     """Raise ValueError naming the field when nothing but blanks is left."""
     with pytest.raises(ValueError, match=name):

@@ -35,7 +35,9 @@ def test_the_tenant_names_the_namespace() -> None:
     assert namespace("larkspur") != namespace("quayside")
 
 
-@pytest.mark.parametrize("blank", ["", " ", "\t"])
+@pytest.mark.parametrize(
+    "blank", ["", " ", "\t"], ids=["empty", "space", "tab"]
+)
 def test_a_blank_tenant_is_no_namespace(blank: str) -> None:
     """Raise ValueError: a missing tenant must never mean all tenants."""
     with pytest.raises(ValueError, match="tenant"):

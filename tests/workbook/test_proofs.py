@@ -1,0 +1,37 @@
+"""Stage by stage: what is solved is green, and what comes next is red."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lab.workbook import generate
+from lab.workbook.checking import check
+from lab.workbook.manifest import track, track_ids
+from tests.lab.learners import begun, write
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "solved"),
+    [
+        (name, count)
+        for name in track_ids()
+        for count in range(1, len(track(name).stages) + 1)
+    ],
+)
+def test_with_stages_up_to_k_solved_k_is_green_and_the_next_is_red(
+    name: str, solved: int, tmp_path: Path
+) -> None:
+    one = track(name)
+    workspace = begun(tmp_path, one)
+    for file, text in generate.starter(one, one.numbers()[:solved]).items():
+        write(workspace, text, file)
+    assert check(workspace, one.stages[solved - 1]).outcome == "pass"
+    if solved < len(one.stages):
+        following = one.stages[solved]
+        result = check(workspace, following)
+        assert (result.outcome, result.passed) == ("fail", 0)
+        number = following.number
+        assert result.cause.startswith(f"not written yet: Stage {number}:")
