@@ -134,7 +134,10 @@ def _corrections(counts: Counts, rest: Any, ridge: float, steps: int) -> Any:
     found = np.zeros_like(gradient)
     direction = gradient.copy()
     size = float(np.sum(gradient * gradient))
+    start = size
     for _ in range(steps):
+        if size <= 1e-24 * start:
+            break
         image = counts.transposed_times(counts.times(direction))
         image += ridge * direction
         pace = size / float(np.sum(direction * image))
