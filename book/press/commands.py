@@ -160,6 +160,18 @@ COMMANDS = (
             ),
         ),
     ),
+    Command(
+        "bench-book",
+        "measure the press and the weight of its pages on this machine",
+        "book.press.bench:run",
+        options=(
+            Option(
+                "--rounds",
+                "how often each thing is done (default 5)",
+                {"metavar": "N", "type": int, "default": 5},
+            ),
+        ),
+    ),
 )
 
 

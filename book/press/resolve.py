@@ -42,6 +42,7 @@ from book.press.manuscript import (
     stray_files,
 )
 from book.press.markup import parser
+from book.press.memo import Memo
 from book.press.problems import Problem, Problems
 from book.press.registry import MACROS
 
@@ -74,11 +75,23 @@ def load_editions(root: Path) -> dict[str, Edition]:
     return dict(loaded.editions)
 
 
-def load(root: Path, macros: Mapping[str, Macro] = MACROS) -> Loaded:
+# One written chapter, with its faults and allowances.
+Resolved = tuple[Chapter, list[Problem], list[Allowance]]
+
+
+def load(
+    root: Path,
+    macros: Mapping[str, Macro] = MACROS,
+    memo: Memo[Resolved] | None = None,
+    stamp: str = "",
+) -> Loaded:
     """The book and everything that is wrong with it.
 
-    Raises ``Problems`` only when ``book/book.toml`` itself is faulty.
+    ``memo`` keeps chapters between calls; ``stamp`` must then change when
+    anything outside the pages does. Raises ``Problems`` only when
+    ``book/book.toml`` itself is faulty.
     """
+    kept: Memo[Resolved] = Memo() if memo is None else memo
     plan = read_plan(root)
     problems = stray_files(root, plan, appendices.SLUGS)
     pages: dict[tuple[str, str], Page] = {}
@@ -97,8 +110,11 @@ def load(root: Path, macros: Mapping[str, Macro] = MACROS) -> Loaded:
     problems.extend(faults)
     allowed: list[Allowance] = []
     chapters: dict[tuple[str, str], Chapter] = {}
+    kept.surround(stamp, pages.values())
     for (lang, slug), page in pages.items():
-        chapter, found, let_through = _chapter(page, plan, library, macros)
+        chapter, found, let_through = kept.get(
+            page, lambda page: _chapter(page, plan, library, macros)
+        )
         chapters[lang, slug] = chapter
         problems.extend(found)
         allowed.extend(let_through)
@@ -133,7 +149,7 @@ def load(root: Path, macros: Mapping[str, Macro] = MACROS) -> Loaded:
 
 def _chapter(
     page: Page, plan: Plan, library: Library, macros: Mapping[str, Macro]
-) -> tuple[Chapter, list[Problem], list[Allowance]]:
+) -> Resolved:
     """One written chapter, with its faults and allowances."""
     expanded = expand(page, library, macros)
     markdown = parser()

@@ -24,8 +24,9 @@ from book.press.context import BuildContext
 from book.press.digest import UNDATED, version
 from book.press.links import LinkError
 from book.press.manuscript import LANGUAGES
+from book.press.memo import Memo
 from book.press.problems import Problem, Problems
-from book.press.resolve import load
+from book.press.resolve import Resolved, load
 
 # What a page of the book may come from.
 WATCHED = ("book", "lab", "site_templates/offline", "tests", "sources.json")
@@ -104,6 +105,7 @@ class Preview:
         self._lock = threading.Lock()
         self._stamp: tuple[tuple[str, int], ...] = ()
         self._view = View(0, {}, (), 0.0)
+        self._memo: Memo[Resolved] = Memo()
 
     def view(self) -> View:
         """The book as it is on disk now."""
@@ -123,11 +125,22 @@ class Preview:
                     with contextlib.suppress(FileNotFoundError):
                         yield str(path), path.stat().st_mtime_ns
 
+    def _around(self) -> str:
+        """What the pages stand in: every file that is not a page."""
+        return repr(
+            [
+                entry
+                for entry in self._stamp
+                if Path(entry[0]).parent.parent.name != "book"
+                or not entry[0].endswith(".md")
+            ]
+        )
+
     def _resolve(self, before: View) -> View:
         started = time.monotonic()
         pages = before.pages
         try:
-            loaded = load(self._root)
+            loaded = load(self._root, memo=self._memo, stamp=self._around())
             problems = [str(problem) for problem in loaded.problems]
             context = BuildContext(
                 root=self._root,
