@@ -756,3 +756,23 @@ def test_a_search_asks_the_server_few_times(
         # Look, and look as the owner; lock, settings, look again, replace,
         # policy.
         assert trips <= 8
+
+
+# --- the server for those who use Docker -------------------------------------
+
+
+def test_the_compose_file_listens_on_this_machine_only() -> None:
+    # Docker is not run here; what would be a mistake in any case is read.
+    lines = [
+        line.strip()
+        for line in (ROOT / "lab" / "postgres" / "compose.yaml")
+        .read_text(encoding="utf-8")
+        .splitlines()
+        if not line.lstrip().startswith("#")
+    ]
+    assert "- 127.0.0.1:5433:5432" in lines
+    ports = [line for line in lines if line.endswith(":5432")]
+    assert len(ports) == 1
+    (password,) = (line for line in lines if "POSTGRES_PASSWORD" in line)
+    # No default password: without the variable nothing starts.
+    assert "${KEEPS_SECRETS_PG_PASSWORD:?" in password
