@@ -1,5 +1,4 @@
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -18,7 +17,6 @@ from lab.chunking import (
     from_spec,
 )
 from lab.errors import InvalidInput
-from lab.terms import terms
 from lab.text import Projection, project
 from tests.lab.generators import documents
 from tests.lab.support import contract
@@ -155,24 +153,6 @@ def test_twice_the_text_takes_at_most_about_twice_the_steps(
     first = steps(lambda: chunker.chunk(one))
     second = steps(lambda: chunker.chunk(two))
     assert second <= 2.2 * first + 200
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("unit", HOSTILE)
-def test_four_times_the_text_takes_nowhere_near_sixteen_times_as_long(
-    unit: str,
-) -> None:
-    # Steps do not see what a regular expression or a slice costs.
-    def seconds(n: int) -> float:
-        source = unit * (n // len(unit))
-        before = time.process_time()
-        for chunker in DEFAULTS:
-            chunker.chunk(project("markdown", source))
-        terms(source)
-        return time.process_time() - before
-
-    seconds(10_000)
-    assert seconds(100_000) < 9 * max(seconds(25_000), 0.02)
 
 
 def test_nested_lists_before_blank_lines_stay_linear() -> None:
