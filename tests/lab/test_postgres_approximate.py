@@ -74,19 +74,26 @@ def test_approximate_search_finds_readable_rows_only(index: Index) -> None:
 def test_a_narrow_view_is_filled_although_most_rows_are_hidden(
     index: Index,
 ) -> None:
-    # Without an iterative scan the walk ends after some forty rows, and a
-    # filter leaves of them what it leaves.
-    index.upsert(document("only", "hotel alone", format="text",
-                          readers=("wei",)))  # fmt: skip
+    # Without an iterative scan the walk ends after a hundred rows, all of
+    # them somebody else's and nearer.
+    index.upsert(
+        document(
+            "only",
+            "hotel alone zebra quota badge",
+            format="text",
+            readers=("wei",),
+        )
+    )
     for number in range(300):
+        text = f"hotel alone {number} {7 * number + 1000}"
         index.upsert(
-            document(f"other-{number}", "hotel alone", format="text",
-                     readers=("dana",))
-        )  # fmt: skip
+            document(f"other-{number}", text, format="text", readers=("dana",))
+        )
     build(index)
     wei = Context("larkspur", "wei")
-    hits = index.search("hotel alone", wei, mode="vector", approximate=True)
-    assert found(hits) == ["only"]
+    exact = index.search("hotel alone", wei, mode="vector")
+    near = index.search("hotel alone", wei, mode="vector", approximate=True)
+    assert found(exact) == found(near) == ["only"]
 
 
 @SERVED

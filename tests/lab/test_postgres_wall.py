@@ -17,7 +17,7 @@ from lab.fixture import Fixture, load_fixture, populate
 from lab.index import Index
 from lab.model import Context, Document, Policy
 from tests.lab.servers import Server
-from tests.lab.support import contract
+from tests.lab.support import contract, everything
 
 pytestmark = pytest.mark.server
 
@@ -713,6 +713,46 @@ def test_a_role_that_row_security_would_not_hold_is_refused(
                     )
             assert named in str(caught.value)
             Index.open(place).close()
+
+
+@contract("C-60")
+def test_each_wall_holds_alone(
+    wall: Wall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lab.store.postgres_snapshot import PostgresSnapshot
+
+    words = ("policy", WORD, "heron", "差旅")
+    before = [everything(wall.index, word, BOB) for word in words]
+    alter = "ALTER TABLE {}.{} {} ROW LEVEL SECURITY"
+    with wall.server.connect() as owner:
+        for table in TABLES:
+            owner.execute(alter.format(wall.schema, table, "DISABLE"))
+        try:
+            assert [everything(wall.index, w, BOB) for w in words] == before
+        finally:
+            for table in TABLES:
+                owner.execute(alter.format(wall.schema, table, "ENABLE"))
+        everybody = dict.fromkeys(
+            (
+                doc_id
+                for (doc_id,) in owner.execute(
+                    f"SELECT doc_id FROM {wall.schema}.documents"
+                )
+            ),
+            (0, 0),
+        )
+    viewed = PostgresSnapshot._viewed
+
+    def forgetful(snapshot: Any, context: Context, rows: Any) -> Any:
+        view = viewed(snapshot, context, rows)
+        # The statistics stay the view's; what is asked of is everybody's.
+        snapshot._visible = everybody | snapshot._visible
+        return view
+
+    monkeypatch.setattr(PostgresSnapshot, "_viewed", forgetful)
+    assert [everything(wall.index, word, BOB) for word in words] == before
+    with pytest.raises(NotFound):
+        wall.index.read(SECRET, BOB)
 
 
 def test_the_wall_is_what_hides_here(wall: Wall) -> None:
