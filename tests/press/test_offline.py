@@ -160,6 +160,15 @@ def test_a_result_leads_to_its_place(chromium: Any, staging: Path) -> None:
     assert seen.page.evaluate("CSS.highlights.has('found')")
 
 
+def until(page: Any, expression: str) -> None:
+    """Wait for something to be true, under the page's own policy."""
+    for _ in range(200):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(50)
+    pytest.fail(f"never came true: {expression}")
+
+
 @pytest.mark.browser
 def test_colours_size_and_place_are_remembered(
     chromium: Any, staging: Path
@@ -178,12 +187,12 @@ def test_colours_size_and_place_are_remembered(
         f"""document.querySelector('[data-block="{CHAPTER}-0011"]')
         .scrollIntoView()"""
     )
-    page.wait_for_function(f"localStorage.getItem({saved})")
+    until(page, f"localStorage.getItem({saved})")
     page.wait_for_timeout(500)
     place = page.evaluate("scrollY")
     page.reload()
     page.locator("#resumed").wait_for()
-    page.wait_for_function("y => Math.abs(scrollY - y) < 4", arg=place)
+    until(page, f"Math.abs(scrollY - {place}) < 4")
     style = "getComputedStyle(document.documentElement)"
     assert page.evaluate(f"{style}.backgroundColor") != plain
     assert page.evaluate(f"{style}.colorScheme") == "dark"
