@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -370,8 +370,10 @@ def test_purge_removes_the_bytes_and_keeps_the_high_water_mark(
 
 
 @contract("C-06")
-def test_opening_with_another_projection_names_both(tmp_path: Path) -> None:
-    path = tmp_path / "store.db"
+def test_opening_with_another_projection_names_both(
+    lasting_place: Callable[[], str],
+) -> None:
+    path = lasting_place()
     Index.open(path, encoder=SignedHashing(64)).close()
     for options in (
         {"encoder": SignedHashing(128)},
@@ -392,9 +394,9 @@ def test_opening_with_another_projection_names_both(tmp_path: Path) -> None:
 
 @contract("C-06")
 def test_a_rebuild_elsewhere_stops_an_index_of_the_old_projection(
-    tmp_path: Path,
+    lasting_place: Callable[[], str],
 ) -> None:
-    path = tmp_path / "store.db"
+    path = lasting_place()
     with Index.open(path) as mine, Index.open(path) as other:
         mine.upsert(document())
         other.rebuild(SignedHashing(64))
@@ -441,8 +443,10 @@ def see_lexical(index: Index, query: str, context: Context) -> list[str]:
 
 
 @contract("C-36")
-def test_what_changes_during_a_rebuild_is_done_again(tmp_path: Path) -> None:
-    path = tmp_path / "store.db"
+def test_what_changes_during_a_rebuild_is_done_again(
+    lasting_place: Callable[[], str],
+) -> None:
+    path = lasting_place()
     with Index.open(path) as writer, Index.open(path) as rebuilder:
         for n in range(5):
             writer.upsert(document(f"doc-{n}", f"# D\n\nold number {n}"))
@@ -569,7 +573,7 @@ def test_sending_a_document_again_repairs_rows_that_were_lost(
 
 @contract("C-31")
 def test_of_two_racing_updates_the_later_revision_wins_whole(
-    tmp_path: Path,
+    lasting_place: Callable[[], str],
 ) -> None:
     class Slow(TermCounts):
         def encode(
@@ -578,7 +582,7 @@ def test_of_two_racing_updates_the_later_revision_wins_whole(
             time.sleep(0.05)
             return super().encode(texts, query=query)
 
-    with Index.open(tmp_path / "store.db", encoder=Slow()) as index:
+    with Index.open(lasting_place(), encoder=Slow()) as index:
         for revision in range(2, 10, 2):
             errors: list[Exception] = []
 
@@ -606,9 +610,9 @@ def test_of_two_racing_updates_the_later_revision_wins_whole(
 
 @contract("C-17")
 def test_another_process_sees_a_revocation_on_its_next_call(
-    tmp_path: Path,
+    lasting_place: Callable[[], str],
 ) -> None:
-    path = tmp_path / "store.db"
+    path = lasting_place()
     with Index.open(path) as reader:
         reader.directory.set_group("larkspur", "finance", ["alice"])
         reader.upsert(document(readers=("group:finance",)))
@@ -632,9 +636,9 @@ def test_another_process_sees_a_revocation_on_its_next_call(
 
 @contract("C-31")
 def test_a_reader_keeps_its_snapshot_while_a_writer_commits(
-    tmp_path: Path,
+    lasting_place: Callable[[], str],
 ) -> None:
-    path = tmp_path / "store.db"
+    path = lasting_place()
     with Index.open(path) as reader, Index.open(path) as writer:
         writer.upsert(document(source=OLD))
         with reader.snapshot() as snapshot:
@@ -760,8 +764,8 @@ def test_a_file_of_another_program_is_left_alone(tmp_path: Path) -> None:
         Index.open(tmp_path / "missing" / "store.db")
 
 
-def test_a_closed_index_says_so(tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "store.db")
+def test_a_closed_index_says_so(lasting_place: Callable[[], str]) -> None:
+    index = Index.open(lasting_place())
     index.close()
     with pytest.raises(StoreUnavailable, match="closed"):
         index.search("hotel", ALICE)
