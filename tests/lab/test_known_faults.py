@@ -12,7 +12,7 @@ import hashlib
 import json
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -545,9 +545,9 @@ class Renamed(SignedHashing):
 
 @contract("C-06")
 def test_embeddings_of_two_models_of_one_size_are_never_mixed(
-    tmp_path: Path,
+    lasting_place: Callable[[], str],
 ) -> None:
-    path = tmp_path / "store.db"
+    path = lasting_place()
     with Index.open(path, encoder=SignedHashing(64)) as index:
         put(index, "d1", "zebra")
     with pytest.raises(ProjectionChanged) as caught:
@@ -616,9 +616,9 @@ def test_embeddings_of_a_query_made_before_a_rebuild_are_made_again(
 
 @contract("C-06", "C-36")
 def test_embeddings_searched_while_rebuilding_are_old_or_new_and_no_error(
-    tmp_path: Path,
+    lasting_place: Callable[[], str],
 ) -> None:
-    with Index.open(tmp_path / "s.db", encoder=SignedHashing(32)) as index:
+    with Index.open(lasting_place(), encoder=SignedHashing(32)) as index:
         for n in range(6):
             put(index, f"d{n}", f"zebra quota {n}")
         stop = threading.Event()
