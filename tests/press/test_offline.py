@@ -183,8 +183,11 @@ def test_colours_size_and_place_are_remembered(
     page.locator("#larger").click()
     saved = "'keeps-secrets-place-en'"
     page.evaluate(f"localStorage.removeItem({saved})")
+    # A hand on the wheel ends the holding of the place after a change of
+    # size; a script that scrolls has none.
     page.evaluate(
-        f"""document.querySelector('[data-block="{CHAPTER}-0011"]')
+        f"""window.dispatchEvent(new Event("wheel"));
+        document.querySelector('[data-block="{CHAPTER}-0011"]')
         .scrollIntoView()"""
     )
     until(page, f"localStorage.getItem({saved})")
