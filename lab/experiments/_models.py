@@ -73,8 +73,8 @@ def measure(
 ) -> dict[str, Any]:
     """Ask the fixture's questions of each encoder, alone and fused.
 
-    Nothing reranks. ``fused`` is compared with the lexical channel and
-    with its own encoder, question by question.
+    Nothing reranks, except in ``default``. ``fused`` is compared with the
+    lexical channel and with its own encoder, question by question.
     """
     fixture = load_fixture()
     reports: dict[str, Report] = {}
@@ -89,6 +89,8 @@ def measure(
                 reports["lexical"] = evaluate(
                     index, fixture, mode="lexical", rerank=False
                 )
+                # What `evaluate --encoder NAME` says, nothing else asked.
+                reports["default"] = evaluate(index, fixture)
     order = ["lexical", *(name for name in reports if name != "lexical")]
     for name in order:
         emit(f"{name.replace('_', ', ')}")
