@@ -247,6 +247,21 @@ def test_nothing_of_a_project_around_it_counts(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_pythons_own_switches_change_no_verdict_and_no_message(
+    tmp_path: Path,
+) -> None:
+    workspace = begun(tmp_path)
+    write(workspace, reference('f"tenant/{tenant}"', "tenant"))
+    done = command(
+        *("check", NAME, "--stage", "4", "--workspace", str(tmp_path)),
+        env={"PYTHONOPTIMIZE": "2", "PYTHONWARNINGS": "error"},
+        cwd=tmp_path,
+    )
+    assert done.returncode == 1
+    # Without docstrings there would be no next action.
+    assert b'next    Return f"tenant/{tenant}".' in done.stdout
+
+
 def test_a_module_like_one_of_pythons_does_not_hide_it(home: Path) -> None:
     workspace = begun(home)
     write(workspace, reference())
