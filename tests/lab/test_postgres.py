@@ -182,6 +182,7 @@ def said(dsn: str) -> str:
 
 
 def test_a_server_that_is_not_there_is_named() -> None:
+    pytest.importorskip("psycopg")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -201,6 +202,7 @@ def test_a_database_that_is_not_there_is_named(postgres: Server) -> None:
 
 
 def test_a_dsn_that_is_none_is_refused_in_a_sentence() -> None:
+    pytest.importorskip("psycopg")
     assert "check the DSN" in said("postgresql://%zz")
     assert "DSN" in said("postgres:whatever")
 
