@@ -368,9 +368,11 @@ def pin(root: Path, trials: Iterable[Trial]) -> str:
     """
     path = root / COUNTS
     text = path.read_text("utf-8")
+    trials = tuple(trials)
+    failed = [trial for trial in trials if trial.counts.failed]
+    if failed:
+        raise Problems(fault for trial in failed for fault in trial.problems)
     for trial in trials:
-        if trial.counts.failed:
-            raise Problems(trial.problems)
         pattern = rf"(\[{trial.kind}\][^[]*?passed = )\d+(\s+skipped = )\d+"
         numbers = rf"\g<1>{trial.counts.passed}\g<2>{trial.counts.skipped}"
         text = re.sub(pattern, numbers, text)
