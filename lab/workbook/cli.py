@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -355,6 +356,9 @@ def _solution(arguments: argparse.Namespace, voice: Voice) -> int:
 
 
 def _serve(arguments: argparse.Namespace, voice: Voice) -> int:
+    # A shell that starts us in the background has us ignore Ctrl-C; whoever
+    # sends it all the same means it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with (
         Server(home(arguments), arguments.port) as server,
         contextlib.suppress(KeyboardInterrupt),
