@@ -160,6 +160,11 @@ def _read(workspace: Workspace, name: str) -> str:
 
 
 def _client() -> Any:
+    key = os.environ.get("ANTHROPIC_API_KEY", "").strip()
+    if not key:
+        raise NoNudge(
+            "ANTHROPIC_API_KEY is not set; set it, or ask without --nudge"
+        )
     try:
         anthropic = importlib.import_module("anthropic")
     except ImportError:
@@ -167,9 +172,4 @@ def _client() -> Any:
             "the package anthropic is not installed; run `pip install"
             " anthropic`, or ask without --nudge"
         ) from None
-    key = os.environ.get("ANTHROPIC_API_KEY", "").strip()
-    if not key:
-        raise NoNudge(
-            "ANTHROPIC_API_KEY is not set; set it, or ask without --nudge"
-        )
     return anthropic.Anthropic(api_key=key, max_retries=0, timeout=SECONDS)

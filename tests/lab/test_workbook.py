@@ -114,6 +114,7 @@ def test_check_before_start_says_how_to_begin(home: Path) -> None:
 # Checking
 
 
+@pytest.mark.slow
 def test_check_stops_at_the_first_failure_and_all_goes_on(home: Path) -> None:
     workspace = begun(home)
     code, told = run("check")
@@ -269,6 +270,7 @@ def test_a_module_like_one_of_pythons_does_not_hide_it(home: Path) -> None:
     assert check(workspace, TRACK.stage("4")).outcome == "pass"
 
 
+@pytest.mark.slow
 def test_a_process_that_hangs_is_ended_with_all_it_started(
     home: Path, tmp_path: Path
 ) -> None:
@@ -291,10 +293,10 @@ def test_a_process_that_hangs_is_ended_with_all_it_started(
         reference("    if not tenant.strip():\n", hanging + "    if True:\n"),
     )
     started = time.monotonic()
-    result = check(workspace, TRACK.stage("4"), timeout=6)
-    assert time.monotonic() - started < 30
+    result = check(workspace, TRACK.stage("4"), timeout=15)
+    assert time.monotonic() - started < 60
     assert result.outcome == "fail"
-    assert "did not finish in 6 seconds" in result.cause
+    assert "did not finish in 15 seconds" in result.cause
     assert beat.exists()
     before = beat.read_text()
     time.sleep(0.5)

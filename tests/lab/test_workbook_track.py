@@ -114,6 +114,7 @@ def test_an_edited_starter_is_noticed(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", track_ids())
 def test_every_test_of_a_starter_fails_naming_its_own_stage(
     name: str, tmp_path: Path
@@ -157,6 +158,7 @@ def test_every_stage_asks_for_tests_that_are_there(name: str) -> None:
     assert sorted(named) == there
 
 
+@pytest.mark.slow
 def test_the_suite_of_the_repository_collects_no_test_of_a_track() -> None:
     done = subprocess.run(
         [*PYTEST, "--collect-only", "--ignore=tests/press"],
@@ -269,6 +271,7 @@ def test_there_are_twelve_invariants() -> None:
         assert f"def test_invariant_{test}(" in written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("invariant", MUTANTS)
 def test_a_reference_that_breaks_an_invariant_is_rejected(
     invariant: str, tmp_path: Path
