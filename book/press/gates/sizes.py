@@ -21,6 +21,7 @@ BUDGETS = (
     ("*.epub", 4 * MEGABYTE),
     ("*.zip", 12 * MEGABYTE),
     ("content-map.json", 4 * MEGABYTE),
+    ("site/downloads/*.html", 4 * MEGABYTE),
     ("site/**/*.html", 1_500_000),
     ("site/**/*.css", 300_000),
     ("site/**/*.js", 2 * MEGABYTE),
