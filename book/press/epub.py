@@ -511,4 +511,5 @@ def _mend_package(opf: bytes, lang: str) -> bytes:
     for spine in root.iter(f"{{{_OPF}}}spine"):
         spine.attrib.pop("toc", "")
     etree.indent(root)
-    return etree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+    made: bytes = etree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return made + b"\n"

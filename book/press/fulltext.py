@@ -166,7 +166,7 @@ def _anchors(element: etree._Element) -> Iterator[str]:
 
 
 def _is_note_reference(element: etree._Element) -> bool:
-    return element.get("role") == "doc-noteref"
+    return bool(element.get("role") == "doc-noteref")
 
 
 def _label(fragment: str) -> str:
