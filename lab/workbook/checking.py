@@ -290,13 +290,15 @@ def _failed(bare: Result, name: str, report: Report) -> Result:
     where = f"{place[0]}:{place[1]}" if place[0] else name
     advice = report.tests.get(name, "")
     if raised.type == "NotImplementedError":
+        # Prose has no frame: a test has found it missing.
+        what = f"write `{place[2]}`: {advice}" if own else advice
         return replace(
             bare,
             outcome="fail",
             claim=claim(name),
             cause=f"not written yet: {raised.message}",
-            where=where,
-            next=f"write `{place[2]}`: {advice}",
+            where=where if own else bare.files[0].name,
+            next=what,
         )
     if raised.type in ("SyntaxError", "IndentationError", "TabError"):
         advice = f"mend {where}, and check again"

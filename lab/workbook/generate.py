@@ -25,7 +25,8 @@ def pieces(track: Track, name: str) -> list[str | markers.Region]:
 
 def source(track: Track, name: str) -> Path:
     """Return the source of a track's file; a notebook's is a script."""
-    return track.folder / "source" / Path(name).with_suffix(".py")
+    path = track.folder / "source" / name
+    return path.with_suffix(".py") if path.suffix == ".ipynb" else path
 
 
 def starter(track: Track, solved: Collection[str] = ()) -> dict[str, str]:

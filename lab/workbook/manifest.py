@@ -23,7 +23,8 @@ Words = Mapping[str, str]
 
 _TRACK = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _STAGE = re.compile(r"\d\d-[a-z0-9]+(-[a-z0-9]+)*")
-_FILE = re.compile(r"[a-z][a-z0-9_]*\.(?:py|ipynb)")
+_FILE = re.compile(r"[a-z][a-z0-9_]*\.(?:py|ipynb|md)")
+_FOLDER = re.compile(r"[a-z][a-z0-9_]*")
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class Stage:
 class Track:
     """One track: ``files`` the learner edits, ``given`` they leave alone.
 
+    ``data`` are folders of the track, given too, copied as they are.
     ``after`` is the number of the chapter it comes after. With ``either``
     the files are forms of one thing, and the learner works in one of them.
     """
@@ -71,6 +73,7 @@ class Track:
     either: bool
     files: tuple[str, ...]
     given: tuple[str, ...]
+    data: tuple[str, ...]
     stages: tuple[Stage, ...]
 
     @property
@@ -165,6 +168,7 @@ def read(text: str, name: str) -> Track:
         either=top.flag("either"),
         files=files,
         given=top.names("given", _FILE),
+        data=top.names("data", _FOLDER),
         stages=tuple(stages),
     )
     top.done()

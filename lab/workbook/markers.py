@@ -10,6 +10,10 @@ The solution is the source without the comments. In the starter, one
 statement stands in their place, indented as they were::
 
     raise NotImplementedError("Stage 05: count chunks that hold the token")
+
+In Markdown the comments are ``<!-- solution 07: ... -->`` and
+``<!-- end solution -->``, and a comment ``<!-- Stage 07: ... -->`` stands
+in their place.
 """
 
 from __future__ import annotations
@@ -17,10 +21,38 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Final
 
-_ANY = re.compile(r"#+\s*(?:end\s+|begin\s+)?solution\b", re.IGNORECASE)
-_BEGIN = re.compile(r'( *)# solution (\d\d): ([^"\\]+)')
-_END = re.compile(r"( *)# end solution")
+
+@dataclass(frozen=True)
+class Notation:
+    """How markers are written in one kind of file.
+
+    ``stand_in`` takes the place of a solution, ``advice`` says how markers
+    should look.
+    """
+
+    begin: re.Pattern[str]
+    end: re.Pattern[str]
+    like: re.Pattern[str]
+    stand_in: str
+    advice: str
+
+
+PYTHON: Final = Notation(
+    begin=re.compile(r'( *)# solution (\d\d): ([^"\\]+)'),
+    end=re.compile(r"( *)# end solution"),
+    like=re.compile(r"#+\s*(?:end\s+|begin\s+)?solution\b", re.IGNORECASE),
+    stand_in='raise NotImplementedError("{}")',
+    advice="`# solution NN: task` or `# end solution`",
+)
+MARKDOWN: Final = Notation(
+    begin=re.compile(r"( *)<!-- solution (\d\d): ([^<>\"\\]+) -->"),
+    end=re.compile(r"( *)<!-- end solution -->"),
+    like=re.compile(r"<!-*\s*(?:end\s+|begin\s+)?solution\b", re.IGNORECASE),
+    stand_in="<!-- {} -->",
+    advice="`<!-- solution NN: task -->` or `<!-- end solution -->`",
+)
 
 
 class MarkerError(ValueError):
@@ -40,11 +72,12 @@ class Region:
     indent: str
     lines: tuple[str, ...]
     line: int
+    notation: Notation = PYTHON
 
     def starter(self) -> str:
         """Return the line that stands in for it."""
         text = f"Stage {self.stage}: {self.task}"
-        return f'{self.indent}raise NotImplementedError("{text}")'
+        return self.indent + self.notation.stand_in.format(text)
 
 
 def parse(
@@ -52,16 +85,19 @@ def parse(
 ) -> list[str | Region]:
     """Return the source's lines, with a region for each solution.
 
-    ``stages`` are the two digits of every stage there is. Raises
+    ``stages`` are the two digits of every stage there is; a ``name`` that
+    ends in ``.md`` is read as Markdown. Raises
     ``MarkerError`` for a stray, nested, unbalanced, empty or misspelt
     marker, and for a stage that does not exist.
     """
+    notation = MARKDOWN if name.endswith(".md") else PYTHON
     found: list[str | Region] = []
     opened: re.Match[str] | None = None
     opened_at = 0
     inside: list[str] = []
     for number, line in enumerate(source.split("\n"), 1):
-        begin, end = _BEGIN.fullmatch(line), _END.fullmatch(line)
+        begin = notation.begin.fullmatch(line)
+        end = notation.end.fullmatch(line)
         if begin:
             if opened:
                 raise MarkerError(
@@ -84,14 +120,19 @@ def parse(
                 raise MarkerError(f"{name}:{opened_at}: an empty solution")
             found.append(
                 Region(
-                    opened[2], opened[3], opened[1], tuple(inside), opened_at
+                    opened[2],
+                    opened[3],
+                    opened[1],
+                    tuple(inside),
+                    opened_at,
+                    notation,
                 )
             )
             opened = None
-        elif _ANY.match(line.strip()):
+        elif notation.like.match(line.strip()):
             raise MarkerError(
                 f"{name}:{number}: a marker that is not understood; write"
-                " `# solution NN: task` or `# end solution`"
+                f" {notation.advice}"
             )
         elif opened:
             inside.append(line)

@@ -124,7 +124,14 @@ class Workspace:
         }
         found |= {
             self.folder / "tests" / path.name: path
-            for path in sorted(self.track.tests.glob("*.py"))
+            for path in sorted(self.track.tests.glob("*"))
+            if path.suffix in (".py", ".json")
+        }
+        found |= {
+            self.folder / path.relative_to(self.track.folder): path
+            for folder in self.track.data
+            for path in sorted((self.track.folder / folder).rglob("*"))
+            if path.is_file()
         }
         return found | {self.folder / "pytest.ini": CONFIGURATION}
 
