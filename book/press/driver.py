@@ -21,6 +21,7 @@ from book.press.console import Console, count
 from book.press.context import BuildContext
 from book.press.digest import Source, read_source, refresh_manifest
 from book.press.gates import GateResult, Status
+from book.press.gates.remembered import remembering
 from book.press.gates.report import all_gates, run_gates, summary, table
 from book.press.links import LinkError
 from book.press.problems import Problem, Problems
@@ -29,6 +30,9 @@ from book.press.resolve import load_editions
 # In this order: the site's landing page tells the size and the digest of
 # what the others made.
 RENDERERS = ("fulltext", "offline", "epub", "site")
+
+# Chapters resolved before; a strict build resolves them all.
+CHAPTERS = Path(".cache") / "chapters.pickle"
 
 Renderer = Callable[[Mapping[str, Edition], Path, BuildContext], None]
 
@@ -47,10 +51,17 @@ def build(args: argparse.Namespace, root: Path) -> int:
             console.write("MANIFEST was out of date and is written anew")
         source = read_source(root)
         with publish.staging(root) as home:
-            editions, context = make(source, home, console)
+            kept = None if args.strict else root / CHAPTERS
+            editions, context = make(source, home, console, kept)
             with console.step("PDF"):
                 pdf.render(editions, home, context)
-            results = judge(home, context, console, strict=args.strict)
+            results = judge(
+                home,
+                context,
+                console,
+                strict=args.strict,
+                remember=not args.strict,
+            )
             if read_source(root).digest != source.digest:
                 message = "the source changed while it was being built"
                 problem = Problem(".", 0, message, "run the command again")
@@ -72,14 +83,15 @@ def build(args: argparse.Namespace, root: Path) -> int:
 
 
 def make(
-    source: Source, home: Path, console: Console
+    source: Source, home: Path, console: Console, kept: Path | None = None
 ) -> tuple[Mapping[str, Edition], BuildContext]:
     """Make every output in ``home``, compare it with the manuscript.
 
     Everything whose bytes are promised: the same source gives the same.
     release.json, which tells about one run, and the PDF, which carries the
-    mark of a browser, are made by ``build``. Returns what was printed and
-    what it was printed with. Raises ``Problems``.
+    mark of a browser, are made by ``build``. ``kept`` is a file of chapters
+    resolved before. Returns what was printed and what it was printed with.
+    Raises ``Problems``.
     """
     root = source.root
     context = BuildContext(
@@ -91,7 +103,7 @@ def make(
         progress=console.detail,
     )
     with console.step("manuscript"):
-        editions = load_editions(root)
+        editions = load_editions(root, kept)
     with console.step("lab ZIP"):
         members = labzip.members(root, source.files)
         made = labzip.write(home / labzip.NAME, members)
@@ -116,11 +128,23 @@ def renderer(name: str) -> Renderer:
 
 
 def judge(
-    folder: Path, context: BuildContext, console: Console, *, strict: bool
+    folder: Path,
+    context: BuildContext,
+    console: Console,
+    *,
+    strict: bool,
+    remember: bool = False,
 ) -> tuple[GateResult, ...]:
-    """Run the gates and print their table; ``Problems`` when one fails."""
+    """Run the gates and print their table; ``Problems`` when one fails.
+
+    With ``remember``, a gate of the laboratory that has passed on the same
+    laboratory is not run again.
+    """
+    gates = all_gates()
+    if remember:
+        gates = remembering(gates, context.root)
     with console.step("gates"):
-        results = run_gates(all_gates(), folder, context, strict=strict)
+        results = run_gates(gates, folder, context, strict=strict)
     console.write(table(results))
     failed = [r for r in results if r.status is Status.FAIL]
     if failed:

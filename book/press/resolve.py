@@ -42,7 +42,7 @@ from book.press.manuscript import (
     stray_files,
 )
 from book.press.markup import parser
-from book.press.memo import Memo
+from book.press.memo import WATCHED, Memo, digest
 from book.press.problems import Problem, Problems
 from book.press.registry import MACROS
 
@@ -67,16 +67,28 @@ class Loaded:
     problems: tuple[Problem, ...]
 
 
-def load_editions(root: Path) -> dict[str, Edition]:
-    """Both languages, resolved; raises ``Problems`` with every fault."""
-    loaded = load(root)
-    if loaded.problems:
-        raise Problems(loaded.problems)
-    return dict(loaded.editions)
-
+# What a resolved chapter depends on besides the pages.
+_AROUND = (*WATCHED, "locks", "pyproject.toml")
 
 # One written chapter, with its faults and allowances.
 Resolved = tuple[Chapter, list[Problem], list[Allowance]]
+
+
+def load_editions(root: Path, kept: Path | None = None) -> dict[str, Edition]:
+    """Both languages, resolved; raises ``Problems`` with every fault.
+
+    With ``kept``, chapters that were resolved before, of the same text and
+    the same surroundings, come from that file, and it is written anew.
+    """
+    if kept is None:
+        loaded = load(root)
+    else:
+        memo = Memo[Resolved].read(kept)
+        loaded = load(root, memo=memo, stamp=digest(root, _AROUND))
+        memo.write(kept)
+    if loaded.problems:
+        raise Problems(loaded.problems)
+    return dict(loaded.editions)
 
 
 def load(

@@ -24,13 +24,9 @@ from book.press.context import BuildContext
 from book.press.digest import UNDATED, version
 from book.press.links import LinkError
 from book.press.manuscript import LANGUAGES
-from book.press.memo import Memo
+from book.press.memo import WATCHED, Memo, files, is_page
 from book.press.problems import Problem, Problems
 from book.press.resolve import Resolved, load
-
-# What a page of the book may come from.
-WATCHED = ("book", "lab", "site_templates/offline", "tests", "sources.json")
-IGNORED = frozenset({"__pycache__", "node_modules", "press"})
 
 SHELL = """\
 <!doctype html>
@@ -117,23 +113,15 @@ class Preview:
             return self._view
 
     def _files(self) -> Iterator[tuple[str, int]]:
-        for name in WATCHED:
-            top = self._root / name
-            for path in [top, *sorted(top.rglob("*"))]:
-                if IGNORED.isdisjoint(path.parts[len(self._root.parts) :]):
-                    # Editors save by renaming: a file may be gone by now.
-                    with contextlib.suppress(FileNotFoundError):
-                        yield str(path), path.stat().st_mtime_ns
+        for path in files(self._root, WATCHED):
+            # Editors save by renaming: a file may be gone by now.
+            with contextlib.suppress(FileNotFoundError):
+                yield str(path), path.stat().st_mtime_ns
 
     def _around(self) -> str:
         """What the pages stand in: every file that is not a page."""
         return repr(
-            [
-                entry
-                for entry in self._stamp
-                if Path(entry[0]).parent.parent.name != "book"
-                or not entry[0].endswith(".md")
-            ]
+            [entry for entry in self._stamp if not is_page(Path(entry[0]))]
         )
 
     def _resolve(self, before: View) -> View:

@@ -40,7 +40,10 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (root / "MANIFEST").write_text("pyproject.toml\n", "utf-8")
 
     def make(
-        source: digest.Source, home: Path, console: Console
+        source: digest.Source,
+        home: Path,
+        console: Console,
+        kept: Path | None = None,
     ) -> tuple[dict[str, Edition], BuildContext]:
         (home / "book.html").write_text("new", "utf-8")
         labzip.write(home / labzip.NAME, ())

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from book.press.memo import Memo
-from book.press.resolve import Loaded, Resolved, load
+from book.press.resolve import Loaded, Resolved, load, load_editions
 from tests.press.project import Project, make_project
 
 
@@ -65,3 +65,29 @@ def test_a_change_outside_the_pages_is_seen_by_every_page(
         "6"
         in loaded.editions["en"].chapter("05-lexical-baseline").blocks[-1].text
     )
+
+
+def test_a_second_build_takes_chapters_from_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = make_project(tmp_path)
+    kept = tmp_path / "kept" / "chapters.pickle"
+    first = load_editions(project.root, kept)
+
+    def resolve(*_: object) -> None:
+        raise AssertionError("a chapter was resolved again")
+
+    monkeypatch.setattr("book.press.resolve._chapter", resolve)
+    assert load_editions(project.root, kept) == first
+    code = project.root / "lab/index.py"
+    code.write_text(code.read_text("utf-8") + "# one more\n", "utf-8")
+    with pytest.raises(AssertionError, match="resolved again"):
+        load_editions(project.root, kept)
+
+
+def test_a_torn_file_of_chapters_costs_only_time(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    kept = tmp_path / "chapters.pickle"
+    first = load_editions(project.root, kept)
+    kept.write_bytes(kept.read_bytes()[:40])
+    assert load_editions(project.root, kept) == first

@@ -73,13 +73,15 @@ class Gate:
     ``order`` places the gate in the table and in the run, smallest first:
     cheap gates before those that start a browser. ``apart`` says that the
     work is done by other processes, so that it may go on beside the gates
-    after it.
+    after it. ``of_lab`` says that it judges the laboratory and nothing of
+    the book.
     """
 
     name: str
     run: Callable[[Path, BuildContext], GateResult]
     order: int = 50
     apart: bool = False
+    of_lab: bool = False
 
 
 def run_gate(gate: Gate, staging: Path, context: BuildContext) -> GateResult:

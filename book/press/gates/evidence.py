@@ -60,4 +60,4 @@ def run(_staging: Path, context: BuildContext) -> GateResult:
     return passed(f"{same} experiments")
 
 
-GATE = Gate("evidence reproduces", run, order=32, apart=True)
+GATE = Gate("evidence reproduces", run, order=32, apart=True, of_lab=True)

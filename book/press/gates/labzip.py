@@ -32,6 +32,6 @@ def run_extras(staging: Path, context: BuildContext) -> GateResult:
 
 
 GATES = (
-    Gate("lab ZIP, bare Python", run_bare, order=30, apart=True),
-    Gate("lab ZIP, all extras", run_extras, order=31, apart=True),
+    Gate("lab ZIP, bare Python", run_bare, order=30, apart=True, of_lab=True),
+    Gate("lab ZIP, all extras", run_extras, order=31, apart=True, of_lab=True),
 )
