@@ -12,6 +12,7 @@ import math
 import re
 import struct
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from pipeline_types import Chunk, Embedder, Vector
@@ -34,7 +35,7 @@ def features(text: str) -> list[str]:
     """
     # solution 02: list words, pairs of neighbours, and slices of three
     found = words(text)
-    pairs = [f"{a} {b}" for a, b in zip(found, found[1:], strict=False)]
+    pairs = [f"{a} {b}" for a, b in pairwise(found)]
     slices = [
         word[at : at + 3] for word in found for at in range(len(word) - 2)
     ]

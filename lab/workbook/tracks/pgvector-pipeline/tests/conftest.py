@@ -82,3 +82,46 @@ def schema(connection: Any, request: pytest.FixtureRequest) -> Iterator[str]:
     connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(name)))
     yield name
     connection.execute(drop)
+
+
+class Unwritten:
+    """Stands for what an earlier stage should have made, and did not.
+
+    A test of this stage then says what is missing in this stage first, and
+    only when that is there, what is missing before it.
+    """
+
+    def __init__(self, error: NotImplementedError) -> None:
+        self._error = error
+
+    def __getattr__(self, name: str) -> Any:
+        raise self._error
+
+
+@pytest.fixture(scope="module")
+def corpus_store(connection: Any, schema: str) -> Any:
+    """Return a table of the whole corpus, embedded by hashing."""
+    from chunker import chunk_documents, load_documents
+    from store import ChunkStore, HashingEmbedder, index_chunks
+
+    made = ChunkStore(connection, schema, 256, "corpus")
+    try:
+        made.create()
+        chunks = chunk_documents(load_documents())
+        index_chunks(made, HashingEmbedder(), chunks)
+    except NotImplementedError as error:
+        return Unwritten(error)
+    connection.execute(f'ANALYZE "{schema}".corpus')
+    return made
+
+
+def best_rank(query: Any, hits: Any) -> int | None:
+    """Return the rank of the first relevant hit, from 1, or ``None``."""
+    ranks = (n for n, hit in enumerate(hits, 1) if query.relevant(hit.chunk))
+    return next(ranks, None)
+
+
+def found_within(k: int, ranks: Any) -> float:
+    """Return the share of ranks that are at most ``k``."""
+    ranks = list(ranks)
+    return sum(rank is not None and rank <= k for rank in ranks) / len(ranks)
