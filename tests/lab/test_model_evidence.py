@@ -98,3 +98,17 @@ def test_the_title_rule_does_no_harm_and_the_one_before_did() -> None:
     found = claims("xquad-rerank")
     assert found["title"]["minus_none"]["low"] >= 0
     assert found["any_title_term"]["minus_none"]["high"] < 0
+
+
+def test_the_weighed_votes_are_those_of_the_index_when_equal() -> None:
+    weighed = claims("fusion-weights")
+    searched = claims("xquad-shipped")
+    assert len(weighed) == 4
+    for direction, found in weighed.items():
+        for way, run in (
+            ("equal", "hybrid"),
+            ("shipped", "shipped"),
+            ("lexical", "lexical"),
+        ):
+            ours = found["ways"][way]
+            assert ours == {k: searched[direction][run][k] for k in ours}
