@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
+from lab.errors import StoreUnavailable
 from lab.workbook import process, requirements
 from lab.workbook.manifest import HOME, Stage
+from lab.workbook.serverroom import ServerRoom
 from lab.workbook.workspace import CONFIGURATION, Workspace
 
 _PLUGIN: Final = "ks_workbook_report"
@@ -78,14 +80,19 @@ def check(
     *,
     timeout: float | None = None,
     stop: threading.Event | None = None,
+    room: ServerRoom | None = None,
 ) -> Result:
     """Check one stage and remember the outcome.
 
     ``timeout`` in seconds takes the place of the stage's own; setting
-    ``stop`` ends the check.
+    ``stop`` ends the check. A server comes from ``room``, or from one that
+    is opened for this check.
     """
     workspace.demand()
-    result = _check(workspace, stage, timeout or stage.timeout, stop)
+    if room is None:
+        with ServerRoom() as own:
+            return check(workspace, stage, timeout=timeout, stop=stop, room=own)
+    result = _check(workspace, stage, timeout or stage.timeout, stop, room)
     progress, _ = workspace.keeper.load()
     workspace.keeper.save(
         progress.having(stage.id, outcome=result.outcome, where=result.where)
@@ -105,12 +112,13 @@ def check_in_order(
     A stage that cannot be checked stops nothing, and is not done. With
     ``go_on`` a failure does not stop either.
     """
-    for stage in workspace.track.stages:
-        result = check(workspace, stage, timeout=timeout)
-        told(result)
-        yield result
-        if result.outcome in ("fail", "error") and not go_on:
-            return
+    with ServerRoom() as room:
+        for stage in workspace.track.stages:
+            result = check(workspace, stage, timeout=timeout, room=room)
+            told(result)
+            yield result
+            if result.outcome in ("fail", "error") and not go_on:
+                return
 
 
 def _check(
@@ -118,6 +126,7 @@ def _check(
     stage: Stage,
     timeout: float,
     stop: threading.Event | None,
+    room: ServerRoom,
 ) -> Result:
     log = workspace.log(stage.id)
     files = workspace.tested(stage)
@@ -139,8 +148,17 @@ def _check(
                 cause=f"{file.name} is not there",
                 next=f"put it back; its starter is {starter}",
             )
+    try:
+        more = room.variables(stage.requires)
+    except StoreUnavailable as error:
+        return replace(
+            bare,
+            outcome="cannot",
+            cause=str(error),
+            next=f"name a server of your own in {requirements.DSN}",
+        )
     workspace.forget_bytecode()
-    report, ended = _run(workspace, bare, timeout, stop)
+    report, ended = _run(workspace, bare, timeout, stop, more)
     return _judged(bare, report, ended, timeout)
 
 
@@ -149,6 +167,7 @@ def _run(
     bare: Result,
     timeout: float,
     stop: threading.Event | None,
+    more: Mapping[str, str],
 ) -> tuple[Report, process.Ended]:
     stage, log = bare.stage, bare.log
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -172,6 +191,7 @@ def _run(
         PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",
         KS_WORKBOOK_REPORT=str(events),
         KS_WORKBOOK_FILE=bare.files[0].name,
+        **more,
     )
     ended = process.run(
         arguments, workspace.folder, environment, log, timeout, stop

