@@ -46,6 +46,7 @@ def measured(connection: Any, schema: str) -> dict[str, Any]:
     try:
         runs = metrics.measure(connection, schema)
         floor = _support_floor(modules, connection, schema, runs)
+        sides = _sides(modules, connection, schema, runs)
     finally:
         connection.execute(f'DROP SCHEMA IF EXISTS "{schema}" CASCADE')
     scores = {
@@ -58,6 +59,7 @@ def measured(connection: Any, schema: str) -> dict[str, Any]:
     pool = round(metrics.bound(runs), DIGITS)
     return {
         "scores": scores,
+        "sides": sides,
         "pool": pool,
         "misses": len(metrics.misses(runs)),
         "floors": {
@@ -91,6 +93,31 @@ def _support_floor(
     ]
     floor: float = answering.find_floor(inside, outside)
     return floor
+
+
+def _sides(
+    modules: Mapping[str, ModuleType],
+    connection: Any,
+    schema: str,
+    runs: Sequence[Any],
+) -> dict[str, float]:
+    """Return the share of queries that each search alone finds in time."""
+    retrieval, types = modules["retrieval"], modules["pipeline_types"]
+    embedder = modules["store"].HashingEmbedder()
+    store = modules["store"].ChunkStore(connection, schema, embedder.dims)
+    found = {"vector": 0, "text": 0, "hybrid": 0}
+    for run in runs:
+        asked = run.query.query
+        for side, hits in (
+            ("vector", retrieval.vector_search(store, embedder, asked)),
+            ("text", retrieval.text_search(store, asked)),
+            ("hybrid", run.fused),
+        ):
+            first = hits[: types.TOP_K]
+            found[side] += any(run.query.relevant(hit.chunk) for hit in first)
+    return {
+        side: round(count / len(runs), DIGITS) for side, count in found.items()
+    }
 
 
 def _floor(value: float) -> float:
