@@ -10,7 +10,7 @@ import pytest
 
 from book.press.faults import MacroError
 from book.press.figures_macro import finished
-from book.press.svg import DoesNotFit, Drawing, text_width
+from book.press.svg import COLOURS, DoesNotFit, Drawing, text_width
 from tests.press.project import FIRST, SLUG, Project, make_project
 
 ROOT = Path(__file__).parents[2]
@@ -158,3 +158,12 @@ def test_every_figure_of_the_book_draws_the_same_twice_in_each_language(
         finished(svg, "", "p-", name)
         titles.add(ElementTree.fromstring(svg)[0].text)
     assert len(titles) == 2
+
+
+@pytest.mark.parametrize("sheet", ["site/assets/book.css", "offline/style.css"])
+def test_a_page_recolours_every_colour_of_a_drawing(sheet: str) -> None:
+    rules = (ROOT / "site_templates" / sheet).read_text("utf-8")
+    for colour in COLOURS:
+        assert f"svg .{colour} {{" in rules or f"svg .{colour}, " in rules
+        # Nothing is drawn with a line in the colour of the paper.
+        assert f"svg .{colour}-line {{" in rules or colour == "paper"
