@@ -234,6 +234,41 @@ def bootstrap(
     )
 
 
+def grouped_bootstrap(
+    groups: Sequence[Sequence[Fraction]],
+    *,
+    seed: int = 0,
+    samples: int = 1000,
+    level: Fraction = Fraction(95, 100),
+) -> tuple[Fraction, Fraction]:
+    """Return the interval of the mean when whole groups are drawn.
+
+    For questions that are not independent, such as all those about one
+    article: as many groups as there are are drawn with replacement, and the
+    mean is over the questions of those drawn (the cluster bootstrap of
+    Davison and Hinkley 1997, section 3.8). Groups of one question each give
+    what ``bootstrap`` gives.
+    """
+    if not groups or not all(groups):
+        raise InvalidInput("grouped_bootstrap: no groups, or an empty one")
+    if samples < 1 or not 0 < level < 1:
+        raise InvalidInput("grouped_bootstrap: samples >= 1 and 0 < level < 1")
+    draw = random.Random(seed).random
+    units = [
+        (sum(round(value * UNIT) for value in group), len(group))
+        for group in groups
+    ]
+    n = len(units)
+    means = []
+    for _ in range(samples):
+        drawn = [units[int(draw() * n)] for _ in range(n)]
+        total = sum(part for part, _ in drawn)
+        means.append(Fraction(total, sum(count for _, count in drawn) * UNIT))
+    means.sort()
+    outside = int((1 - level) / 2 * samples)
+    return means[outside], means[samples - 1 - outside]
+
+
 def rounded(value: Fraction | None, digits: int = 6) -> float | None:
     """Return a value as a float of at most ``digits`` decimals."""
     return None if value is None else float(round(value, digits))

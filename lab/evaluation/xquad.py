@@ -185,6 +185,21 @@ def opened(
     return index
 
 
+def drawn_by_article(
+    run: Run, lang: str, measure: str
+) -> tuple[Fraction, Fraction]:
+    """Return a mean's interval when whole articles are drawn.
+
+    Questions about one article are not independent of each other. ``lang``
+    is that of the questions, whose order the run's values have.
+    """
+    titles = {p.doc_id: p.title for p in collection(lang).passages}
+    groups: dict[str, list[Fraction]] = {}
+    for gold, value in zip(run.gold.values(), run.values(measure), strict=True):
+        groups.setdefault(titles[gold], []).append(value)
+    return metrics.grouped_bootstrap(list(groups.values()))
+
+
 def to_claims(run: Run) -> dict[str, Any]:
     """Return a run's measures, rounded, each with its interval."""
     means = run.means()

@@ -237,7 +237,7 @@ def _start(arguments: argparse.Namespace, voice: Voice) -> int:
         voice.say(f"What was there is kept as {aside}")
     voice.say(f"{voice.title(one.title)}: {workspace.folder}")
     voice.say(f"  write   {(' or ' if one.either else ', ').join(one.files)}")
-    voice.say(f"  given   {', '.join([*one.given, 'tests'])}")
+    voice.say(f"  given   {', '.join([*one.given, *one.data, 'tests'])}")
     voice.say(f"  read    {_reading(one.stages[0])}")
     voice.say(f"  next    {again(arguments, f'check {one.id}')}")
     voice.say(f"  stuck?  {again(arguments, f'hint {one.id}')}")

@@ -15,6 +15,7 @@ from lab.evaluation.metrics import (
     abstention,
     bootstrap,
     by_document,
+    grouped_bootstrap,
     mean,
     ndcg,
     per_query,
@@ -203,3 +204,29 @@ def test_the_interval_narrows_with_more_queries():
 def test_an_interval_of_no_values_is_refused():
     with pytest.raises(InvalidInput, match=r"bootstrap: no values"):
         bootstrap([])
+
+
+def test_groups_of_one_are_drawn_like_the_values_themselves() -> None:
+    values = [Fraction(n % 3, 2) for n in range(30)]
+    grouped = grouped_bootstrap([[value] for value in values], seed=5)
+    assert grouped == bootstrap(values, seed=5)
+
+
+def test_questions_that_agree_within_their_group_widen_the_interval() -> None:
+    values = [Fraction(n // 10 % 2) for n in range(100)]
+    groups = [values[start : start + 10] for start in range(0, 100, 10)]
+    low, high = bootstrap(values)
+    wider_low, wider_high = grouped_bootstrap(groups)
+    assert wider_low < low < Fraction(1, 2) < high < wider_high
+
+
+def test_a_large_group_counts_by_its_questions() -> None:
+    groups = [[Fraction(1)] * 9, [Fraction(0)]]
+    low, high = grouped_bootstrap(groups, samples=500, level=Fraction(1, 50))
+    # Drawn both once, half of the time: nine of ten.
+    assert low == high == Fraction(9, 10)
+
+
+def test_an_empty_group_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"grouped_bootstrap: no groups"):
+        grouped_bootstrap([[Fraction(1)], []])

@@ -263,9 +263,10 @@ def test_without_a_reranker_the_fused_order_comes_back(
 ) -> None:
     """The pool is hybrid_search to the full depth."""
     made = Pipeline(corpus_store, HashingEmbedder(), depth=20)
-    expected = hybrid_search(corpus_store, HashingEmbedder(), "lamp oil", 20)
-    assert made.pool("lamp oil") == expected
-    assert len(expected) == 20
+    found = made.pool("lamp oil")
+    embedder = HashingEmbedder()
+    assert found == hybrid_search(corpus_store, embedder, "lamp oil", 20)
+    assert len(found) == 20
 
 
 class Remembering:
