@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from lab.workbook import generate
 from lab.workbook.checking import Result, check
 from lab.workbook.manifest import Track, track
+from lab.workbook.serverroom import ServerRoom
 from lab.workbook.telling import told
 from lab.workbook.workspace import Workspace
 
 TRACK = track("authorized-retrieval")
 MODULE = "authorized_retrieval.py"
+
+
+def parameter(one: Track, *more: Any) -> Any:
+    """Return a track's id as a parameter, marked by what the track needs."""
+    needed = {name for stage in one.stages for name in stage.requires}
+    marks = [pytest.mark.server] if "postgres" in needed else []
+    return pytest.param(one.id, *more, marks=marks)
 
 
 def begun(root: Path, one: Track = TRACK) -> Workspace:
@@ -26,9 +37,11 @@ def write(workspace: Workspace, text: str, name: str = MODULE) -> None:
     (workspace.folder / name).write_text(text, "utf-8", newline="\n")
 
 
-def reference(old: str = "", new: str = "", name: str = MODULE) -> str:
+def reference(
+    old: str = "", new: str = "", name: str = MODULE, one: Track = TRACK
+) -> str:
     """Return the reference with one piece replaced, which must be there."""
-    text = generate.solution(TRACK)[name]
+    text = generate.solution(one)[name]
     assert text.count(old) >= 1, old
     return text.replace(old, new) if old else text
 
@@ -47,3 +60,21 @@ def checked(
     workspace = begun(root)
     write(workspace, text)
     return check(workspace, TRACK.stage(stage), timeout=timeout)
+
+
+def solved(
+    root: Path,
+    one: Track,
+    stage: str,
+    changed: str,
+    text: str,
+    room: ServerRoom,
+) -> Result:
+    """Return what comes of checking a stage when all of a track is solved.
+
+    The file ``changed`` has ``text`` in place of the reference's.
+    """
+    workspace = begun(root, one)
+    for file, whole in generate.solution(one).items():
+        write(workspace, text if file == changed else whole, file)
+    return check(workspace, one.stage(stage), room=room)
