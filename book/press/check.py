@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+from book.press import lengths
 from book.press.console import count
 from book.press.manuscript import LANGUAGES
 from book.press.problems import Problems
@@ -31,6 +32,7 @@ def run(args: argparse.Namespace, root: Path) -> int:
         print(f"allowed  {place}: {allowed.what} ({allowed.reason})")
     if loaded.problems:
         return _faulty(Problems(loaded.problems))
+    print(lengths.table(loaded.editions))
     sizes = ", ".join(
         f"{lang} {count(len(loaded.editions[lang].chapters), 'chapter')}"
         f" {sum(c.words for c in loaded.editions[lang].chapters)} words"

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from book.press import contentmap, labzip, pdf, publish
+from book.press import contentmap, labzip, lengths, pdf, publish
 from book.press.blocks import Edition
 from book.press.console import Console, count
 from book.press.context import BuildContext
@@ -53,6 +53,8 @@ def build(args: argparse.Namespace, root: Path) -> int:
         with publish.staging(root) as home:
             kept = None if args.strict else root / CHAPTERS
             editions, context = make(source, home, console, kept)
+            if editions:
+                console.write(lengths.table(editions))
             with console.step("PDF"):
                 pdf.render(editions, home, context)
             results = judge(
