@@ -132,6 +132,7 @@ def test_the_index_may_return_as_many_as_are_wanted(
         ("!'oil'", ""),
         ("", ""),
     ],
+    ids=["two", "without", "phrase", "all", "none", "nothing"],
 )
 def test_one_positive_term_is_enough(query: str, expected: str) -> None:
     """OR what is wanted; AND every exclusion; nothing wanted is ""."""

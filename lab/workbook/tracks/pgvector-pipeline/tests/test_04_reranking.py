@@ -139,18 +139,22 @@ def test_mmr_prefers_what_is_unlike_the_first_pick() -> None:
 
 def test_mmr_penalises_by_the_closest_pick() -> None:
     """Compare with every pick so far and take the highest cosine."""
-    embedder = Fixed(q=EAST, a=EAST, b=NORTH, c=BETWEEN, d=(-0.6, 0.8))
+    embedder = Fixed(q=EAST, a=EAST, b=NORTH, c=EAST, d=BETWEEN)
     found = MmrReranker(embedder).rerank(
-        "q", hits("a", "b", "c", "d", scores=[10.0, 9.0, 8.0, 3.0])
+        "q", hits("a", "b", "c", "d", scores=[10.0, 9.0, 8.0, 7.5])
     )
-    # After a and b. c: 0.7 * 0.8 - 0.3 * 0.8 = 0.32, by b. d: 0.21 - 0.24.
-    assert ids(found) == ["0", "1", "2", "3"]
-    # By a alone, or by a mean, d would not lose this much.
+    # b second: 0.63 against 0.26 and 0.345. Then d, by b: 0.525 - 0.24,
+    # against c, by a: 0.56 - 0.3. By the last pick alone c has 0.56.
+    assert ids(found) == ["0", "1", "3", "2"]
+
+
+def test_mmr_rewards_what_points_away() -> None:
+    """A negative cosine is no 0: it counts for the chunk."""
     embedder = Fixed(q=EAST, a=EAST, b=NORTH, c=NORTH, d=(-1.0, 0.0))
     found = MmrReranker(embedder, 0.5).rerank(
         "q", hits("a", "b", "c", "d", scores=[10.0, 9.0, 5.0, 1.0])
     )
-    # b first: 0.45, d: 0.05 + 0.5 = 0.55 is higher. Then b, then c.
+    # b: 0.45, d: 0.05 + 0.5. Then b, then its copy c.
     assert ids(found) == ["0", "3", "1", "2"]
 
 
@@ -253,8 +257,10 @@ def test_a_smaller_top_k_is_a_prefix(corpus_store: Any) -> None:
     made = Pipeline(corpus_store, HashingEmbedder(), reranker)
     ten = made.search("when is the lamp lit")
     assert len(ten) == 10
-    assert made.search("when is the lamp lit", 3) == ten[:3]
-    assert made.search("when is the lamp lit", 50)[:10] == ten
+    three = made.search("when is the lamp lit", 3)
+    fifty = made.search("when is the lamp lit", 50)
+    assert three == ten[:3], "with top_k 3 others come first"
+    assert fifty[:10] == ten, "with top_k 50 others come first"
     assert reranker.seen == [50, 50, 50]
 
 

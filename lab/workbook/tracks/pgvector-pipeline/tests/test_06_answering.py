@@ -269,7 +269,7 @@ def test_below_the_floor_no_model_is_called() -> None:
     """Refuse first; a refusal has no sources and no completion."""
     ask = Ask("Surely.")
     made = answer("oil tower", hits("An oil lamp."), ask, 0.6)
-    assert ask.prompts == []
+    assert not ask.prompts, "the model was asked"
     assert (made.refused, made.text, made.sources) == (True, REFUSAL, ())
     assert (made.support, made.completion) == (0.5, None)
 
