@@ -10,6 +10,7 @@ import json
 import re
 import sys
 from collections import Counter
+from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -333,18 +334,37 @@ def test_the_key_uses_the_vocabulary_and_every_word_of_it() -> None:
     assert set(KEY) <= {query.id for query in types.load_golden()}
 
 
-def test_every_anchor_stands_once_and_in_one_paragraph() -> None:
-    texts = {
-        path.stem: path.read_text("utf-8")
+def texts() -> dict[str, str]:
+    """Return the documents of the corpus by id, sorted by path."""
+    paths = [
+        path
         for pattern in ("docs/*.md", "stories/*.txt")
         for path in (TRACK / "corpus").glob(pattern)
-    }
-    assert len(texts) == 37
+    ]
+    return {path.stem: path.read_text("utf-8") for path in sorted(paths)}
+
+
+def test_the_corpus_is_what_the_key_was_made_from() -> None:
+    # After a change on purpose: look at every miss again, then at this.
+    together = json.dumps(texts()).encode("utf-8")
+    assert sha256(together).hexdigest()[:16] == "de2475be4bd82c29"
+
+
+def test_the_corpus_is_prose_without_macros() -> None:
+    found = texts()
+    assert len(found) == 37
+    for name, text in found.items():
+        assert "{{" not in text, name
+        assert 350 <= len(text.split()) <= 800, name
+
+
+def test_every_anchor_stands_once_and_in_one_paragraph() -> None:
+    found = texts()
     for query in types.load_golden():
         assert "\n" not in query.anchor
         holders = {
             name: text.count(query.anchor)
-            for name, text in texts.items()
+            for name, text in found.items()
             if query.anchor in text
         }
         assert holders == {query.doc_id: 1}, query.id
