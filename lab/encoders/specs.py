@@ -245,17 +245,22 @@ def read_verified(spec: ModelSpec, folder: Path) -> dict[str, bytes]:
             data = path.read_bytes()
         except OSError as error:
             raise EncoderError(
-                f"{path}: cannot be read ({error.strerror}); get the model"
-                f" with: fetch-model {spec.name}"
+                f"{path}: cannot be read ({error.strerror});"
+                f" {_remedy(spec)}"
             ) from None
         if hashlib.sha256(data).hexdigest() != file.sha256:
             raise EncoderError(
                 f"{path}: is not the file that {spec.name} names (SHA-256"
-                f" {file.sha256[:16]}…); get the model again with:"
-                f" fetch-model {spec.name}"
+                f" {file.sha256[:16]}…); {_remedy(spec)}"
             )
         found[file.name] = data
     return found
+
+
+def _remedy(spec: ModelSpec) -> str:
+    if spec.name == SHIPPED:
+        return "take the file from the lab's ZIP again"
+    return f"get the model with: fetch-model {spec.name}"
 
 
 def recorded(template: ModelSpec, folder: Path) -> ModelSpec:

