@@ -179,6 +179,6 @@ def test_both_stores_find_the_same_neighbours(
                     score = scores[hit.doc_id, hit.start]
                     assert abs(score - best[place]) < ROUNDING, query.id
                     compared += 1
-    assert compared > 500
         finally:
             connection.execute(f'DROP SCHEMA IF EXISTS "{schema}" CASCADE')
+    assert compared > 500
