@@ -33,7 +33,7 @@ TENANT = "larkspur"
 ALICE = Context(TENANT, "alice")
 DIMS = 256
 # The lab keeps a number of a vector in eight bits, the track in 32.
-ROUNDING = 0.005
+ROUNDING = 0.015
 # Below this cosine the lab calls nothing a candidate.
 ENTERS = SignedHashing.minimum_score
 
