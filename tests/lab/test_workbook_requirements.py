@@ -1,0 +1,133 @@
+"""What a stage needs: a server that is lent, and what the doctor says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lab.errors import StoreUnavailable
+from lab.store import embedded
+from lab.workbook import doctor, requirements
+from lab.workbook.checking import check, check_in_order
+from lab.workbook.requirements import DSN, Requirement
+from lab.workbook.serverroom import ServerRoom
+from tests.lab.learners import TRACK, begun, reference, write
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Servers that were started and stopped, in place of real ones."""
+    noted: list[str] = []
+
+    @contextmanager
+    def passing() -> Iterator[Any]:
+        noted.append("start")
+        yield SimpleNamespace(get_uri=lambda: "postgresql://ours")
+        noted.append("stop")
+
+    monkeypatch.delenv(DSN, raising=False)
+    monkeypatch.setattr(embedded, "passing", passing)
+    here = Requirement("postgres", lambda: True, "", optional=True)
+    monkeypatch.setattr(
+        requirements,
+        "REQUIREMENTS",
+        {**requirements.REQUIREMENTS, "postgres": here},
+    )
+    return noted
+
+
+def test_a_server_is_started_once_and_only_when_needed(
+    started: list[str],
+) -> None:
+    with ServerRoom() as room:
+        assert room.variables(("pytest",)) == {}
+        assert started == []
+        for _ in range(2):
+            assert room.variables(("pytest", "postgres")) == {
+                DSN: "postgresql://ours"
+            }
+    assert started == ["start", "stop"]
+
+
+def test_a_server_of_your_own_is_used_as_it_is(
+    started: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(DSN, " postgresql://yours ")
+    with ServerRoom() as room:
+        assert room.variables(("postgres",)) == {DSN: "postgresql://yours"}
+    assert started == []
+
+
+def test_all_stages_of_a_check_share_one_server(
+    started: list[str], tmp_path: Path
+) -> None:
+    stages = tuple(
+        replace(stage, requires=("pytest", "postgres"))
+        for stage in TRACK.stages[:2]
+    )
+    workspace = begun(tmp_path, replace(TRACK, stages=stages))
+    write(workspace, reference())
+    results = list(check_in_order(workspace))
+    assert [one.outcome for one in results] == ["pass", "pass"]
+    assert started == ["start", "stop"]
+
+
+def test_a_server_that_does_not_start_is_no_fault_of_the_learner(
+    started: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def passing() -> Any:
+        raise StoreUnavailable("postgres: no room on the disk")
+
+    monkeypatch.setattr(embedded, "passing", passing)
+    workspace = begun(tmp_path)
+    stage = replace(TRACK.stages[0], requires=("pytest", "postgres"))
+    result = check(workspace, stage)
+    assert result.outcome == "cannot"
+    assert result.cause == "postgres: no room on the disk"
+    assert DSN in result.next
+
+
+def test_what_is_optional_and_missing_is_said_and_no_fault(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    gone = Requirement("moon", lambda: False, "pip install moon", "moon", True)
+    monkeypatch.setattr(requirements, "REQUIREMENTS", {"moon": gone})
+    found = [one for one in doctor.examine(tmp_path) if "moon" in one.what]
+    assert [one.good for one in found] == [None]
+    assert "pip install moon" in found[0].what
+
+
+def test_the_doctor_names_the_models_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("KEEPS_SECRETS_MODELS", str(tmp_path / "models"))
+    monkeypatch.setattr(requirements, "REQUIREMENTS", {})
+    said = [one.what for one in doctor.examine(tmp_path)]
+    assert f"models are kept in {tmp_path / 'models'}" in said
+
+
+@pytest.mark.server
+def test_the_doctor_asks_the_server_that_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, postgres: Any
+) -> None:
+    monkeypatch.setenv(DSN, postgres.dsn)
+    said = [one for one in doctor.examine(tmp_path) if "pgvector 0" in one.what]
+    assert [one.good for one in said] == [True]
+    assert said[0].what.startswith("PostgreSQL ")
+
+
+@pytest.mark.server
+def test_a_server_that_is_not_there_is_a_fault_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("psycopg")
+    monkeypatch.setenv(DSN, "postgresql://me:hush@127.0.0.1:1/lab")
+    said = [one for one in doctor.examine(tmp_path) if DSN in one.what]
+    assert [one.good for one in said] == [False]
+    assert "hush" not in said[0].what
