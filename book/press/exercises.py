@@ -58,12 +58,14 @@ def _html(call: Call, one: Track, stage: Stage) -> str:
     title = words["stage"].format(
         number=int(stage.number), title=stage.title[call.lang]
     )
-    names = words["chapters"].join(stage.requires)
+    names = words["chapters"].join(stage.whole.requires)
     packages = words["and"].format(names=names) if names else words["only"]
     facts = [
         words["requires"].format(packages=packages),
         words["live" if stage.live else "offline"],
-        words["tests"].format(count=stage.expected, hints=len(stage.hints)),
+        words["tests"].format(
+            count=stage.whole.expected, hints=len(stage.hints)
+        ),
     ]
     items = "".join(f"<li>{escape(fact)}</li>" for fact in facts)
     if stage.read:

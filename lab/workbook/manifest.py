@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +25,22 @@ _TRACK = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _STAGE = re.compile(r"\d\d-[a-z0-9]+(-[a-z0-9]+)*")
 _FILE = re.compile(r"[a-z][a-z0-9_]*\.(?:py|ipynb|md)")
 _FOLDER = re.compile(r"[a-z][a-z0-9_]*")
+_REQUIREMENT = re.compile(r"[a-z-]+")
+_TEST = re.compile(r"test_[a-z0-9_]+\.py")
+
+
+@dataclass(frozen=True)
+class Live:
+    """The part of a stage that talks to a model or a service outside.
+
+    ``tests`` are test files of their own, ``expected`` how many tests they
+    hold, ``requires`` what they need besides what the stage requires. When
+    that is missing the rest of the stage is checked all the same.
+    """
+
+    requires: tuple[str, ...]
+    tests: tuple[str, ...]
+    expected: int
 
 
 @dataclass(frozen=True)
@@ -34,9 +50,9 @@ class Stage:
     ``id`` begins with two digits, its place. ``read`` are numbers of
     chapters, ``files`` what the learner edits, ``tests`` test files,
     ``expected`` how many tests they hold, ``requires`` names of
-    requirements, ``timeout`` seconds. ``live`` says that it talks to a
-    model or a service outside. ``hints`` go from a nudge to nearly the
-    answer.
+    requirements, ``timeout`` seconds. ``live`` is the part that talks to a
+    model or a service outside, if there is one. ``hints`` go from a nudge
+    to nearly the answer.
     """
 
     id: str
@@ -49,12 +65,25 @@ class Stage:
     expected: int
     hints: tuple[Words, ...]
     timeout: float
-    live: bool
+    live: Live | None = None
 
     @property
     def number(self) -> str:
         """Its two digits, as in ``05``."""
         return self.id[:2]
+
+    @property
+    def whole(self) -> Stage:
+        """The stage with its live part as one of the others."""
+        if self.live is None:
+            return self
+        return replace(
+            self,
+            requires=(*self.requires, *self.live.requires),
+            tests=(*self.tests, *self.live.tests),
+            expected=self.expected + self.live.expected,
+            live=None,
+        )
 
 
 @dataclass(frozen=True)
@@ -181,16 +210,28 @@ def _stage(table: _Table) -> Stage:
         title=table.words("title"),
         about=table.words("about"),
         read=table.numbers("read"),
-        requires=table.names("requires", re.compile(r"[a-z-]+")),
+        requires=table.names("requires", _REQUIREMENT),
         files=table.names("files", _FILE),
-        tests=table.names("tests", re.compile(r"test_[a-z0-9_]+\.py")),
+        tests=table.names("tests", _TEST),
         expected=table.whole("expected"),
         hints=tuple(
             _Table(entry, f"{table.where}: hint {place}").both()
             for place, entry in enumerate(table.tables("hints"), 1)
         ),
         timeout=float(table.whole("timeout", 60)),
-        live=table.flag("live"),
+        live=_live(table.table("live")),
+    )
+    table.done()
+    return made
+
+
+def _live(table: _Table | None) -> Live | None:
+    if table is None:
+        return None
+    made = Live(
+        requires=table.names("requires", _REQUIREMENT),
+        tests=table.names("tests", _TEST),
+        expected=table.whole("expected"),
     )
     table.done()
     return made
@@ -249,6 +290,11 @@ class _Table:
         if not values or not all(isinstance(one, dict) for one in values):
             raise InvalidInput(f"{self.where}: {key} must be tables")
         return list(values)
+
+    def table(self, key: str) -> _Table | None:
+        if key not in self.data:
+            return None
+        return _Table(self._take(key, dict), f"{self.where}: {key}")
 
     def words(self, key: str) -> Words:
         return _Table(self._take(key, dict), f"{self.where}: {key}").both()

@@ -94,6 +94,7 @@ def exercise(track: Track, folder: str, progress: Progress, lang: str) -> str:
 
 def _stage(track: Track, stage: Stage, outcome: str, lang: str) -> str:
     words = WORDS[lang]
+    needed = ", ".join(stage.whole.requires)
     return (
         f'<section data-stage="{escape(key(track, stage))}"'
         f' data-outcome="{outcome}">'
@@ -101,7 +102,7 @@ def _stage(track: Track, stage: Stage, outcome: str, lang: str) -> str:
         f"<p>{escape(stage.about[lang])}</p><dl>"
         f"<dt>{words['read']}</dt><dd>{reading(stage, lang)}</dd>"
         f"<dt>{words['requires']}</dt>"
-        f"<dd>{escape(', '.join(stage.requires) or words['nothing'])}</dd>"
+        f"<dd>{escape(needed or words['nothing'])}</dd>"
         f"<dt>{words['live']}</dt>"
         f"<dd>{words['yes' if stage.live else 'no']}</dd></dl>"
         f"{_buttons(words, 'check', 'hint')}"

@@ -13,11 +13,20 @@ import pytest
 
 from lab.errors import StoreUnavailable
 from lab.store import embedded
-from lab.workbook import doctor, requirements
+from lab.workbook import doctor, generate, requirements
 from lab.workbook.checking import check, check_in_order
+from lab.workbook.manifest import Live, Stage
 from lab.workbook.requirements import DSN, Requirement
 from lab.workbook.serverroom import ServerRoom
-from tests.lab.learners import TRACK, begun, reference, write
+from lab.workbook.workspace import Workspace
+from tests.lab.learners import (
+    MODULE,
+    TRACK,
+    begun,
+    lines,
+    reference,
+    write,
+)
 
 
 @pytest.fixture
@@ -131,3 +140,58 @@ def test_a_server_that_is_not_there_is_a_fault_without_its_password(
     said = [one for one in doctor.examine(tmp_path) if DSN in one.what]
     assert [one.good for one in said] == [False]
     assert "hush" not in said[0].what
+
+
+@pytest.fixture
+def moonlit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> tuple[Workspace, Stage, list[bool]]:
+    """A stage whose live part needs the moon, which may be there."""
+    there = [False]
+    moon = Requirement("moon", lambda: there[0], "wait for the moon")
+    monkeypatch.setattr(
+        requirements,
+        "REQUIREMENTS",
+        {**requirements.REQUIREMENTS, "moon": moon},
+    )
+    first, second = TRACK.stages[:2]
+    live = Live(("moon",), second.tests, second.expected)
+    stage = replace(first, live=live)
+    return begun(tmp_path, replace(TRACK, stages=(stage,))), stage, there
+
+
+def test_without_what_is_live_the_rest_is_checked_and_not_done(
+    moonlit: tuple[Workspace, Stage, list[bool]],
+) -> None:
+    workspace, stage, _ = moonlit
+    # Stage 2, the live part, would fail: it is not written.
+    starter = generate.starter(TRACK, {"01"})[MODULE]
+    write(workspace, starter)
+    assert lines(check(workspace, stage)) == [
+        "01 Documents and citations: cannot be checked here",
+        "  cause   its 13 offline tests pass; what is live needs moon",
+        "  next    wait for the moon",
+    ]
+    assert not workspace.keeper.load()[0].passed(stage.id)
+
+
+def test_a_fault_offline_is_told_before_what_is_missing(
+    moonlit: tuple[Workspace, Stage, list[bool]],
+) -> None:
+    workspace, stage, _ = moonlit
+    result = check(workspace, stage)
+    assert (result.outcome, result.total) == ("fail", 13)
+
+
+def test_what_is_live_is_checked_where_it_can_be(
+    moonlit: tuple[Workspace, Stage, list[bool]],
+) -> None:
+    workspace, stage, there = moonlit
+    there[0] = True
+    write(workspace, generate.starter(TRACK, {"01"})[MODULE])
+    result = check(workspace, stage)
+    assert (result.outcome, result.passed) == ("fail", 13)
+    write(workspace, generate.starter(TRACK, {"01", "02"})[MODULE])
+    result = check(workspace, stage)
+    assert stage.live is not None
+    assert (result.outcome, result.total) == ("pass", 13 + stage.live.expected)

@@ -193,7 +193,7 @@ def test_the_reference_passes_with_no_skip(name: str) -> None:
 @pytest.mark.parametrize("name", track_ids())
 def test_every_stage_asks_for_tests_that_are_there(name: str) -> None:
     one = track(name)
-    named = [test for stage in one.stages for test in stage.tests]
+    named = [test for stage in one.stages for test in stage.whole.tests]
     there = sorted(path.name for path in one.tests.glob("test_*.py"))
     assert sorted(named) == there
 

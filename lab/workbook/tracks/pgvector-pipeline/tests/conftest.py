@@ -41,6 +41,10 @@ def folder() -> Path:
 
 sys.path.insert(0, str(folder()))
 
+# A check says where the lab is; last, so that nothing of it hides anything.
+if importlib.util.find_spec("lab") is None and "KS_WORKBOOK_LAB" in os.environ:
+    sys.path.append(os.environ["KS_WORKBOOK_LAB"])
+
 
 @pytest.fixture(scope="session")
 def dsn() -> Iterator[str]:
