@@ -74,8 +74,7 @@ def pack(
     the end of its last is at most ``max_chars`` characters; a block that is
     longer becomes a chunk that is longer. The next chunk begins with the
     last ``overlap`` blocks of the one before, or with as many of them as
-    leave room for the block that did not fit; it never begins with a
-    chunk's first block.
+    leave room for the block that did not fit.
     """
     raise NotImplementedError("Stage 01: pack greedily, then step back for the overlap")
 

@@ -113,7 +113,7 @@ def blocks(text: str, format: str = "markdown") -> list[Block]:
         elif markdown and (heading := HEADING.fullmatch(line)):
             finish(start)
             stop = start + len(line.rstrip())
-            level, words = len(heading[1]), (heading[2] or "").strip()
+            level, words = len(heading[1]), heading[2] or ""
             found.append(Block(start, stop, level, words))
         elif begun is None:
             begun = start
@@ -131,8 +131,7 @@ def pack(
     the end of its last is at most ``max_chars`` characters; a block that is
     longer becomes a chunk that is longer. The next chunk begins with the
     last ``overlap`` blocks of the one before, or with as many of them as
-    leave room for the block that did not fit; it never begins with a
-    chunk's first block.
+    leave room for the block that did not fit.
     """
     # solution 01: pack greedily, then step back for the overlap
     spans: list[tuple[int, int]] = []
@@ -146,7 +145,8 @@ def pack(
             continue
         spans.append((section[first].start, block.end))
         after = last + 1
-        first = max(first + 1, after - overlap)
+        # At the old first it does not fit, so this moves forward.
+        first = max(first, after - overlap)
         while (
             first < after and following.end - section[first].start > max_chars
         ):

@@ -74,11 +74,11 @@ def test_a_document_without_title_or_with_an_id_twice_is_refused(
 def test_blocks_are_runs_of_lines_and_headings() -> None:
     """A heading line is a block; other lines run up to a blank one."""
     #       0123456789 0123456789
-    text = "one\ntwo  \n\n## Six\nseven\n"
+    text = "one\ntwo  \n\n## Six \t\nseven\n"
     assert blocks(text) == [
         Block(0, 7),
         Block(11, 17, 2, "Six"),
-        Block(18, 23),
+        Block(20, 25),
     ]
 
 
@@ -131,6 +131,12 @@ def test_blocks_are_packed_up_to_the_size() -> None:
     # `aaaa`, blank line, `bbbb`: 4 + 2 + 4 characters.
     assert texts("aaaa\n\nbbbb\n", 10, 0) == ["aaaa\n\nbbbb"]
     assert texts("aaaa\n\nbbbb\n", 9, 0) == ["aaaa", "bbbb"]
+    assert texts("aaaa\n\nbbbb\n", 1, 0) == ["aaaa", "bbbb"]
+    # The size is of the chunk, wherever it begins.
+    assert texts("xxxxxxxx\n\n# A\n\naaaa\n", 10) == [
+        "xxxxxxxx",
+        "# A\n\naaaa",
+    ]
     assert texts("", 9, 0) == []
     assert texts(" \n\n", 9, 0) == []
 
@@ -145,7 +151,8 @@ def test_the_next_chunk_repeats_a_block() -> None:
     """Begin with the last block of the chunk before."""
     text = "aa\n\nbb\n\ncc\n\ndd\n"
     assert texts(text, 6) == ["aa\n\nbb", "bb\n\ncc", "cc\n\ndd"]
-    # Of three blocks in ten characters, two are repeated.
+    # Three blocks fit into ten characters: repeat as many as are asked for.
+    assert texts(text, 10, 1) == ["aa\n\nbb\n\ncc", "cc\n\ndd"]
     assert texts(text, 10, 2) == ["aa\n\nbb\n\ncc", "bb\n\ncc\n\ndd"]
 
 
