@@ -67,6 +67,7 @@ def run(emit: Emit) -> dict[str, Any]:
     return {
         "cuts": _cuts(emit, fixture, gold),
         "readers": _readers(emit, fixture, views),
+        "twins": _twins(emit, gold, page),
         "wording": _wording(emit, fixture, views, gold),
         "worked": _worked(emit, page, views),
         "near": _near(emit, deep, views),
@@ -127,6 +128,7 @@ def _cuts(emit: Emit, fixture: Fixture, first: Gold) -> list[dict[str, Any]]:
             "places": len(places),
             "places_kept": kept,
             "recall_at_10": metrics.rounded(recall),
+            "misses": [one.query.id for one in report.misses],
         }
         emit(
             f"{name:<30}{row['chunks']:>8}{row['lost_count']:>6}"
@@ -162,6 +164,43 @@ def _readers(
         )
     emit("")
     return {"asked": {"count": len(asked)}, **rows}
+
+
+def _twins(emit: Emit, gold: Gold, page: Report) -> dict[str, Any]:
+    """Count the questions with two relevant chunks, and what that caps.
+
+    Neighbours share the anchor in their overlap: one passage, two labels.
+    """
+    several = {id_: some for id_, some in gold.items() if len(some) > 1}
+    near = [id_ for id_, some in several.items() if _neighbours(some)]
+    most = metrics.mean(Fraction(1, len(some)) for some in gold.values())
+    lexical = page.measures["lexical"]
+    row = {
+        "several": len(several),
+        "neighbours": len(near),
+        "ceiling": metrics.rounded(most.value),
+        "lexical_several": sum(
+            one.query.kind == "lexical" and one.query.id in several
+            for one in page.asked
+        ),
+        "lexical_recall_at_1": metrics.rounded(lexical["recall@1"].value),
+        "lexical_mrr_at_10": metrics.rounded(lexical["mrr@10"].value),
+    }
+    emit(
+        f"{row['several']} of {len(gold)} questions have two relevant chunks,"
+        f" {row['neighbours']} of them neighbours"
+    )
+    emit(f"the best recall@1 that any search can have: {row['ceiling']:.3f}")
+    emit("")
+    return row
+
+
+def _neighbours(names: tuple[str, ...]) -> bool:
+    places = [name.rpartition("#") for name in names]
+    numbers = sorted(int(number) for _, _, number in places)
+    return len({doc for doc, _, _ in places}) == 1 and numbers == list(
+        range(numbers[0], numbers[-1] + 1)
+    )
 
 
 def _wording(
