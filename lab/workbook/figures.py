@@ -3,7 +3,8 @@
 What its tests compare a learner's pipeline with is written by this command
 and never by hand. ``--check`` writes nothing and ends with exit code 1 when
 the file says something else; it takes a PostgreSQL, the one that
-``KEEPS_SECRETS_TEST_DSN`` names or one that is started for it.
+``KEEPS_SECRETS_TEST_DSN`` names or one that is started for it, and what
+runs the shipped model.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from lab import evidence
+from lab.encoders import specs
 from lab.errors import LabError
 from lab.workbook import reference, requirements
 from lab.workbook.manifest import track
@@ -28,6 +30,7 @@ TRACK: Final = "pgvector-pipeline"
 DIGITS: Final = 6
 # A floor is a figure rounded down to a multiple of 1 / STEPS.
 STEPS: Final = 20
+MEASURES: Final = ("recall", "mrr", "ndcg")
 
 
 def file() -> Path:
@@ -47,6 +50,7 @@ def measured(connection: Any, schema: str) -> dict[str, Any]:
         runs = metrics.measure(connection, schema)
         floor = _support_floor(modules, connection, schema, runs)
         sides = _sides(modules, connection, schema, runs)
+        local = _local(modules, connection, schema)
     finally:
         connection.execute(f'DROP SCHEMA IF EXISTS "{schema}" CASCADE')
     scores = {
@@ -63,13 +67,43 @@ def measured(connection: Any, schema: str) -> dict[str, Any]:
         "pool": pool,
         "misses": len(metrics.misses(runs)),
         "floors": {
-            **{
-                name: _floor(scores["all"][name])
-                for name in ("recall", "mrr", "ndcg")
-            },
+            **{name: _floor(scores["all"][name]) for name in MEASURES},
             "pool": _floor(pool),
         },
         "support_floor": round(floor, DIGITS),
+        "local": local,
+    }
+
+
+def _local(
+    modules: Mapping[str, ModuleType], connection: Any, schema: str
+) -> dict[str, Any]:
+    """Return the figures of stage 8's live run of the shipped model."""
+    local_models = modules["local_models"]
+    made = local_models.measure_local(
+        connection,
+        schema,
+        local_models.local_embedder(),
+        modules["reranking"].Bm25Reranker(),
+    )
+    orders = {
+        order: {
+            name: round(getattr(getattr(made, order), name), DIGITS)
+            for name in MEASURES
+        }
+        for order in ("hybrid", "full")
+    }
+    return {
+        "encoder": specs.known(local_models.ENCODER).fingerprint,
+        **orders,
+        "pool": round(made.pool, DIGITS),
+        "floors": {
+            **{
+                order: {name: _floor(value) for name, value in one.items()}
+                for order, one in orders.items()
+            },
+            "pool": _floor(made.pool),
+        },
     }
 
 
@@ -130,7 +164,7 @@ def main(argv: Sequence[str]) -> int:
     if list(argv) not in ([], ["--check"]):
         print(f"error: {argv[0]!a}: only --check is known", file=sys.stderr)
         return 2
-    lacking = requirements.missing(("postgres",))
+    lacking = requirements.missing(("postgres", "onnx"))
     if lacking:
         print(f"error: it needs {lacking[0].command}", file=sys.stderr)
         return 2
