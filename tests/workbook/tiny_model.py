@@ -12,8 +12,9 @@ from typing import Any
 
 from lab.workbook.manifest import track
 from tests.lab import graphs
-from tests.lab.graphs import TensorProto, helper, np, numpy_helper
+from tests.lab.graphs import np, onnx
 
+helper, TensorProto = onnx.helper, onnx.TensorProto
 WEIGHTS = {"hotel": 1, "night": 2, "cost": 4, "酒店": 8}
 FILE = track("pgvector-pipeline").tests / "tiny_model.json"
 
@@ -47,7 +48,10 @@ def cross_encoder() -> Any:
             for name in ("input_ids", "attention_mask", "token_type_ids")
         ],
         [helper.make_tensor_value_info("score", TensorProto.FLOAT, None)],
-        [numpy_helper.from_array(value, n) for n, value in constants.items()],
+        [
+            onnx.numpy_helper.from_array(value, n)
+            for n, value in constants.items()
+        ],
     )
     return helper.make_model(
         made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
