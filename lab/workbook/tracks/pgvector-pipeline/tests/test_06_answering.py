@@ -235,6 +235,9 @@ def test_a_marker_before_all_sentences_belongs_to_the_first() -> None:
 def test_one_marker_may_hold_several_numbers() -> None:
     """In order, each once."""
     assert told("Oil [2, 1] and gas [1,2].") == [("Oil and gas.", (2, 1))]
+    assert told(f"Oil [{'9' * 9}] {'[' + '9' * 5000 + ']'}.")[0][1] == (
+        999_999_999,
+    )
 
 
 def test_an_invalid_number_makes_its_sentence_uncited() -> None:
