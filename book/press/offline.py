@@ -24,6 +24,7 @@ from markupsafe import Markup
 from book.press.blocks import Block, Chapter, Edition
 from book.press.context import BuildContext
 from book.press.links import SINGLE_PAGE, Resolver, localise
+from book.press.scripts import with_ranking
 from book.press.wording import chapter_label, words
 from book.press.xhtml import (
     classes,
@@ -98,7 +99,7 @@ def edition_html(edition: Edition, context: BuildContext) -> str:
     style = (own / "style.css").read_text("utf-8")
     dark = (folder / "site" / "assets" / "dark.css").read_text("utf-8")
     early = (own / "early.js").read_text("utf-8")
-    script = (own / "book.js").read_text("utf-8")
+    script = with_ranking((own / "book.js").read_text("utf-8"), folder)
     # JSON inside a string of JavaScript: quoted twice.
     spoken = json.dumps(json.dumps(said[edition.lang], sort_keys=True))
     script = script.replace("WORDS", spoken.replace("</", "<\\/"), 1)

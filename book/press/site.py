@@ -40,6 +40,7 @@ from book.press.landing import (
 )
 from book.press.links import SITE, LinkError, Resolver, localise
 from book.press.problems import Problem, Problems
+from book.press.scripts import with_ranking
 from book.press.site_config import Frame
 from book.press.xhtml import (
     escape,
@@ -419,8 +420,11 @@ def _trim(site: Path) -> None:
 def _assets(site: Path, templates: Path) -> None:
     """Our styles, script and icon, and the licence of Material's styles."""
     folder = site / "assets"
-    for name in ("site.js", "favicon.svg"):
-        shutil.copyfile(templates / "assets" / name, folder / name)
+    shutil.copyfile(templates / "assets/favicon.svg", folder / "favicon.svg")
+    script = (templates / "assets/site.js").read_text("utf-8")
+    (folder / "site.js").write_text(
+        with_ranking(script, templates.parent), "utf-8", newline="\n"
+    )
     (folder / "book.css").write_text(stylesheet(templates), "utf-8")
     licence = installed.distribution("mkdocs-material").read_text(
         "licenses/LICENSE"

@@ -259,30 +259,53 @@
     }).join("");
   }
 
-  var sections = null;
+  /* ranking.js */
+
+  var chapters = null;
   function gather() {
     var section = null;
-    var title = "";
-    sections = [];
+    chapters = [];
     blocks.forEach(function (block) {
       var text = textOf(block);
       if (block.dataset.kind === "heading") {
-        if (block.tagName === "H1") title = text;
-        section = { title: text, chapter: block.tagName === "H1" ? "" : title,
-                    blocks: [] };
-        sections.push(section);
+        if (block.tagName === "H1") {
+          var slug = block.closest("[data-chapter]").dataset.chapter;
+          chapters.push({ heading: text, title: fold(text).folded,
+                          appendix: /^[a-z]-/.test(slug), sections: [] });
+        }
+        section = { heading: text, foldedTitle: fold(text).folded,
+                    top: block.tagName === "H1", folded: null, blocks: [] };
+        chapters[chapters.length - 1].sections.push(section);
       }
       if (!section) return;
       section.blocks.push({ block: block, text: text, fold: null });
     });
   }
+  /* All the text of the sections, folded: what is left to do is done now. */
+  function prepare() {
+    if (!chapters) gather();
+    chapters.forEach(function (chapter) {
+      chapter.sections.forEach(function (section) {
+        if (section.folded !== null) return;
+        section.blocks.forEach(function (entry) {
+          if (!entry.fold) entry.fold = fold(entry.text);
+        });
+        /* The heading is the title and not the text. */
+        section.folded = section.blocks.slice(1).map(function (entry) {
+          return entry.fold.folded;
+        }).join("\n");
+      });
+    });
+  }
   /* While the reader types the first word, get the text ready, in slices. */
   function warm() {
-    if (!sections) gather();
+    if (!chapters) gather();
     var waiting = [];
-    sections.forEach(function (section) {
-      section.blocks.forEach(function (entry) {
-        if (!entry.fold) waiting.push(entry);
+    chapters.forEach(function (chapter) {
+      chapter.sections.forEach(function (section) {
+        section.blocks.forEach(function (entry) {
+          if (!entry.fold) waiting.push(entry);
+        });
       });
     });
     (function slice() {
@@ -294,20 +317,27 @@
       if (waiting.length) window.setTimeout(slice, 0);
     })();
   }
-  function placesIn(entry, query) {
-    if (!entry.fold) entry.fold = fold(entry.text);
+  /* Where the terms stand in a block, none inside another. */
+  function placesIn(entry, terms) {
     var found = [];
-    var at = entry.fold.folded.indexOf(query);
-    while (at >= 0) {
-      found.push(at);
-      at = entry.fold.folded.indexOf(query, at + query.length);
-    }
-    return found;
+    terms.forEach(function (term) {
+      var at = entry.fold.folded.indexOf(term);
+      while (at >= 0) {
+        found.push({ entry: entry, at: at, length: term.length });
+        at = entry.fold.folded.indexOf(term, at + term.length);
+      }
+    });
+    found.sort(function (a, b) { return a.at - b.at || b.length - a.length; });
+    var end = -1;
+    return found.filter(function (place) {
+      if (place.at < end) return false;
+      end = place.at + place.length;
+      return true;
+    });
   }
 
   var SHOWN = 60;
   function search() {
-    if (!sections) gather();
     var query = fold($("query").value).folded.trim();
     var list = $("results");
     var status = $("search-status");
@@ -316,24 +346,32 @@
       status.textContent = "";
       return;
     }
+    prepare();
+    /* What stands somewhere as it was typed is meant so. */
+    var whole = chapters.some(function (one) {
+      return one.sections.some(function (section) { return has(section, query); });
+    });
+    var terms = whole ? [query] : termsOf(query, chapters);
     var total = 0;
     var hits = [];
-    sections.forEach(function (section) {
-      var places = [];
-      section.blocks.forEach(function (entry) {
-        placesIn(entry, query).forEach(function (at) {
-          places.push({ entry: entry, at: at });
+    (terms.length ? find(chapters, terms) : []).forEach(function (one) {
+      one.hits.forEach(function (hit) {
+        var places = [];
+        hit.section.blocks.forEach(function (entry) {
+          places = places.concat(placesIn(entry, terms));
         });
+        total += places.length;
+        if (places.length) {
+          hits.push({ chapter: one.page, section: hit.section, places: places });
+        }
       });
-      total += places.length;
-      if (places.length) hits.push({ section: section, places: places });
     });
     var left = SHOWN;
     hits.forEach(function (hit) {
       if (left <= 0) return;
       var shown = hit.places.slice(0, Math.min(3, left));
       left -= shown.length;
-      list.appendChild(result(hit, shown, query));
+      list.appendChild(result(hit, shown));
     });
     if (total === 0) status.textContent = words.none;
     else if (total === 1) status.textContent = words.found_one;
@@ -349,13 +387,13 @@
       list.appendChild(more);
     }
   }
-  function result(hit, shown, query) {
+  function result(hit, shown) {
     var item = document.createElement("li");
     var head = document.createElement("p");
     head.className = "where";
-    if (hit.section.chapter) head.append(hit.section.chapter + " › ");
+    if (!hit.section.top) head.append(hit.chapter.heading + " › ");
     var name = document.createElement("b");
-    name.textContent = hit.section.title;
+    name.textContent = hit.section.heading;
     head.append(name, " (" + hit.places.length + ")");
     item.appendChild(head);
     shown.forEach(function (place) {
@@ -364,7 +402,7 @@
       var text = place.entry.text;
       var starts = place.entry.fold.starts;
       var from = starts[place.at];
-      var to = starts[place.at + query.length];
+      var to = starts[place.at + place.length];
       var begin = Math.max(0, from - 36);
       var end = Math.min(text.length, to + 60);
       var mark = document.createElement("mark");

@@ -17,6 +17,7 @@ from book.press import readback, site
 from book.press.blocks import Edition, make_block
 from book.press.landing import landing_words, printed_size
 from book.press.problems import Problems
+from book.press.scripts import with_ranking
 from book.press.site_config import source_path
 from book.press.site_search import sections
 from tests.press.printed import complete_edition, complete_editions, context
@@ -241,3 +242,8 @@ def test_sizes_are_printed_as_people_read_them() -> None:
     assert printed_size(3_400_000) == "3.4 MB"
     assert printed_size(52_000) == "52 kB"
     assert printed_size(7) == "7 B"
+
+
+def test_a_script_without_a_place_for_ranking_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"no one place for ranking\.js"):
+        with_ranking("nothing here", ROOT / "site_templates")

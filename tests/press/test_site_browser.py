@@ -271,8 +271,8 @@ def test_the_gate_of_the_offline_file_sees_that(
 OFFLINE_SCRIPT_FAULTS = {
     "search finds nothing": (
         browser_offline.search,
-        "section.blocks.forEach(function (entry) {\n        placesIn",
-        "[].forEach(function (entry) {\n        placesIn",
+        "hit.section.blocks.forEach(function (entry) {\n          places =",
+        "[].forEach(function (entry) {\n          places =",
         "leads to nothing",
     ),
     "the chosen colours are forgotten": (

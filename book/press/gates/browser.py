@@ -388,6 +388,24 @@ def words_to_find(text: str, lang: str, others: str) -> list[str]:
     return chosen
 
 
+# What a reader would type, and the chapter that is about it. The Chinese of
+# the last stands in its title, but not in a row.
+TOPICS: Final = {
+    ("en", "11-revocation-and-caches"): "revocation",
+    ("en", "12-a-citation-is-re-checked"): "citation",
+    ("en", "14-deletion"): "tombstone",
+    ("zh", "11-revocation-and-caches"): "撤权",
+    ("zh", "12-a-citation-is-re-checked"): "引用复核",
+    ("zh", "14-deletion"): "墓碑",
+}
+
+
+def topics(lang: str, slug: str) -> list[str]:
+    """What must find this chapter first."""
+    topic = TOPICS.get((lang, slug))
+    return [topic] if topic else []
+
+
 def read_page(file: Path) -> lxml_html.HtmlElement:
     """A page without what is not content."""
     parser = lxml_html.HTMLParser(encoding="utf-8")
@@ -468,6 +486,7 @@ def _search_from(
                 queries = words_to_find(text, lang, others)
                 if [one for one, *_ in mine.values()].count(title) == 1:
                     queries.append(title)
+                queries += topics(lang, Path(name).stem)
                 for query in queries:
                     first = _first_hit(page, query)
                     if first != name:
@@ -481,7 +500,7 @@ def _search_from(
 
 
 def search(visit: Visit) -> Iterator[Problem]:
-    """A word only one chapter has finds it first, and so does its title."""
+    """A word only one chapter has finds it first; so do title and topic."""
     return _search_from(visit, visit.base, "", None)
 
 

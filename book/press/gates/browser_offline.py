@@ -24,6 +24,7 @@ from book.press.gates.browser import (
     missing_tools,
     prose,
     read_page,
+    topics,
     words_to_find,
 )
 from book.press.problems import Problem
@@ -122,7 +123,7 @@ def storage_denied(visit: Visit, file: Path) -> Iterator[Problem]:
 
 
 def search(visit: Visit, file: Path) -> Iterator[Problem]:
-    """A word that stands in one chapter leads into that chapter."""
+    """A word that one chapter alone has leads there, and so does a topic."""
     lang = file.stem.rpartition("-")[2]
     chapters = _chapters(file)
     with visit.page() as watched:
@@ -133,7 +134,10 @@ def search(visit: Visit, file: Path) -> Iterator[Problem]:
             others = "\n".join(
                 other for key, (_, other) in chapters.items() if key != slug
             )
-            for word in words_to_find(text, lang, others):
+            for word in [
+                *words_to_find(text, lang, others),
+                *topics(lang, slug),
+            ]:
                 found = _leads_to(page, word)
                 if found != slug:
                     message = (

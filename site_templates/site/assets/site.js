@@ -184,66 +184,15 @@
       lang,
       url: `${page.base}/${lang}/${one.url}`,
       number: one.number,
-      title: one.sections.length ? one.sections[0][1] : one.url,
+      heading: one.sections.length ? one.sections[0][1] : one.url,
+      title: one.sections.length ? fold(one.sections[0][1]) : "",
+      appendix: /^[A-Z]$/.test(one.number),
       sections: one.sections.map(([anchor, title, text]) => ({
         anchor, title, text, foldedTitle: fold(title), folded: fold(text),
       })),
     }));
   }
-  const Latin = /[\p{Script=Latin}\p{N}]/u;
-  /* A term inside a longer Latin word counts for less than one that begins
-     a word; Chinese has no such edges. */
-  function weigh(text, term) {
-    let sum = 0;
-    for (let at = text.indexOf(term); at >= 0; at = text.indexOf(term, at + term.length)) {
-      const inside = at > 0 && Latin.test(term[0]) && Latin.test(text[at - 1]);
-      sum += inside ? 0.25 : 1;
-    }
-    return sum;
-  }
-  function termsOf(text) {
-    const terms = [];
-    for (const [, quoted, plain] of fold(text).matchAll(/"([^"]+)"|([^\s"]+)/g)) {
-      const term = (quoted || plain).trim();
-      if (term && !terms.includes(term)) terms.push(term);
-    }
-    return terms;
-  }
-  /* Every term must be in the chapter. A section scores by how often the
-     terms are in it, rarer ones more, titles most; a chapter by its best
-     section and, less, by the rest. */
-  function find(pages, terms) {
-    const sections = pages.flatMap((one) => one.sections);
-    const rarity = terms.map((term) => {
-      const n = sections.filter((s) => s.folded.includes(term) || s.foldedTitle.includes(term)).length;
-      return Math.log(1 + sections.length / (1 + n));
-    });
-    const found = [];
-    for (const one of pages) {
-      const title = fold(one.title);
-      const hits = [];
-      const seen = new Set();
-      for (const section of one.sections) {
-        let score = 0;
-        terms.forEach((term, i) => {
-          const inText = weigh(section.folded, term);
-          const inTitle = weigh(section.foldedTitle, term);
-          if (inText || inTitle) seen.add(term);
-          score += rarity[i] * (inText / (inText + 1.5) + 3 * Math.min(1, inTitle));
-        });
-        if (score) hits.push({ section, score });
-      }
-      if (!hits.length || seen.size < terms.length) continue;
-      hits.sort((a, b) => b.score - a.score);
-      let score = hits[0].score;
-      hits.slice(1).forEach((hit, i) => { score += hit.score / (i + 3); });
-      /* An appendix lists what the chapters explain. */
-      if (/^[A-Z]$/.test(one.number)) score *= 0.6;
-      terms.forEach((term, i) => { score += 3 * rarity[i] * Math.min(1, weigh(title, term)); });
-      found.push({ page: one, hits, score });
-    }
-    return found.sort((a, b) => b.score - a.score);
-  }
+  /* ranking.js */
 
   function marked(text, folded, terms) {
     const out = document.createDocumentFragment();
@@ -298,7 +247,7 @@
     if (hit.page.lang !== page.lang) item.lang = hit.page.lang === "zh" ? "zh-Hans" : "en";
     const top = link(hit.page.url, "ks-hit__title");
     const number = hit.page.number ? `${hit.page.number}. ` : "";
-    top.append(number, marked(hit.page.title, fold(hit.page.title), terms));
+    top.append(number, marked(hit.page.heading, fold(hit.page.heading), terms));
     item.append(top);
     hit.hits.slice(0, 3).forEach(({ section }) => {
       /* A chapter found by its title alone has nothing more to show. */
@@ -325,8 +274,8 @@
   let turn = 0;
   async function search() {
     const mine = ++turn;
-    const terms = termsOf(query.value);
-    if (!terms.length) {
+    const asked = fold(query.value);
+    if (!asked.trim()) {
       results.replaceChildren();
       status.textContent = "";
       return;
@@ -336,7 +285,10 @@
     try {
       const indexes = await Promise.all([load(page.lang), load(page.other)]);
       if (mine !== turn) return;
-      found = indexes.flatMap((pages) => find(pages, terms));
+      found = indexes.flatMap((pages) => {
+        const terms = termsOf(asked, pages);
+        return terms.length ? find(pages, terms).map((hit) => ({ ...hit, terms })) : [];
+      });
     } catch (e) {
       results.replaceChildren();
       results.dataset.query = query.value;
@@ -344,7 +296,7 @@
       return;
     }
     const list = document.createElement("ol");
-    found.slice(0, 30).forEach((hit) => list.append(show(hit, terms)));
+    found.slice(0, 30).forEach((hit) => list.append(show(hit, hit.terms)));
     results.replaceChildren(list);
     results.dataset.query = query.value;
     status.textContent = !found.length
