@@ -195,7 +195,9 @@ def sentences(text: str, sources: Sequence[Source]) -> tuple[Sentence, ...]:
         rest = piece[leading.end() :] if leading else piece
         (found[-1][1] if found else waiting).extend(before)
         inside = MARKER.findall(rest)
-        bare = " ".join(BULLET.sub("", MARKER.sub("", rest), 1).split())
+        bare = MARKER.sub("", rest)
+        bullet = BULLET.match(bare)
+        bare = " ".join(bare[bullet.end() if bullet else 0 :].split())
         if not re.search(r"\w", bare):
             (found[-1][1] if found else waiting).extend(inside)
             continue

@@ -185,10 +185,12 @@ def test_a_call_that_could_cost_too_much_is_not_made() -> None:
     client = Client("yes")
     prompt = Prompt("", "灯" * 10_000)
     with pytest.raises(ValueError, match="cost"):
-        call_model(client, prompt, ModelSettings(input_price=2.0))
-    # 30,000 bytes and 200 at $1.5 are $0.0453; 600 at $5 are $0.003.
-    call_model(client, prompt, ModelSettings(input_price=1.5))
-    assert len(client.asked) == 1
+        # 30,000 bytes and 200 at $1.56 are $0.0471; 600 at $5 are $0.003.
+        call_model(client, prompt, ModelSettings(input_price=1.56))
+    call_model(client, prompt, ModelSettings(input_price=1.55))
+    # Exactly five cents are allowed.
+    call_model(client, prompt, ModelSettings("m", 10_000, input_price=0.0))
+    assert len(client.asked) == 2
 
 
 def test_a_reply_without_text_is_refused() -> None:
@@ -212,6 +214,7 @@ def test_sentences_end_with_a_stop_and_with_the_line() -> None:
         ("Why?", ()),
         ("Oil", (2,)),
     ]
+    assert told("- Oil - or gas [1].") == [("Oil - or gas.", (1,))]
     assert told("") == []
 
 
@@ -242,11 +245,11 @@ def test_one_marker_may_hold_several_numbers() -> None:
 
 def test_an_invalid_number_makes_its_sentence_uncited() -> None:
     """Even beside a valid one; 0 is invalid too."""
-    made = faithfulness("Oil [1]. Gas [1, 3]. Tar [0]. Coal.", sources(2))
+    made = faithfulness("Oil [1]. Gas [1, 8]. Tar [0, 3]. Coal.", sources(2))
     assert [one.cited for one in made.sentences] == [True, False, False, False]
-    assert [one.invalid for one in made.sentences] == [(), (3,), (0,), ()]
+    assert [one.invalid for one in made.sentences] == [(), (8,), (0, 3), ()]
     assert (made.cited, made.uncited, made.share) == (1, 3, 0.25)
-    assert made.invalid == (0, 3)
+    assert made.invalid == (0, 3, 8)
 
 
 def test_a_refusal_has_nothing_to_cite() -> None:
