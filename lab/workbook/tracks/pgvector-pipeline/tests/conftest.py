@@ -88,6 +88,13 @@ def schema(connection: Any, request: pytest.FixtureRequest) -> Iterator[str]:
     connection.execute(drop)
 
 
+@pytest.fixture
+def run_folder(tmp_path: Path) -> Path:
+    """Return where runs are kept: a workspace; elsewhere nothing is left."""
+    here = folder()
+    return here if (here / ".workbook").is_dir() else tmp_path
+
+
 class Unwritten:
     """Stands for what an earlier stage should have made, and did not.
 

@@ -10,7 +10,6 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-import local_models
 import pytest
 from local_models import (
     CROSS_ENCODER,
@@ -302,12 +301,6 @@ def test_a_record_that_cannot_be_read_is_left_alone(
     assert path.read_text("utf-8") == text
 
 
-def place_for_runs(scratch: Path) -> Path:
-    """Return the workspace; elsewhere nothing is left behind."""
-    home = Path(local_models.__file__).resolve().parent
-    return home if (home / ".workbook").is_dir() else scratch
-
-
 @pytest.fixture(scope="module")
 def live(connection: Any, schema: str) -> Any:
     """Return what measures the shipped model, once, in a fresh table."""
@@ -350,12 +343,12 @@ def test_a_reranker_that_counts_words_gives_part_of_it_back(
 
 
 def test_the_live_run_is_recorded_with_what_was_not_run(
-    live: Any, tmp_path: Path
+    live: Any, run_folder: Path
 ) -> None:
     """Your workspace keeps it in runs/; the cross-encoder was not run."""
     data = aggregate("shipped", "bm25", live())
     today = datetime.now(UTC).date()
-    path = record_run(place_for_runs(tmp_path), today, "local-models", data)
+    path = record_run(run_folder, today, "local-models", data)
     kept = json.loads(path.read_text("utf-8"))["local-models"]
     assert kept == data
     assert kept["full"]["queries"] == 60
