@@ -38,7 +38,7 @@ WRONG = {
 01 Blocks, sections, chunks: fails, 24 of 25 tests pass
   claim   a block is repeated only where the new one still fits
   cause   got ['a\\n\\nbbbbbb', 'bbbbbb\\n\\ncc'], expected ['a\\n\\nbbbbbb', 'cc']
-  where   tests/test_01_chunker.py:156
+  where   tests/test_01_chunker.py:163
   next    Step forward again until the new block fits, or stands alone.
 """,  # noqa: E501
     ),
@@ -110,7 +110,7 @@ WRONG = {
 03 Hybrid retrieval: fails, 31 of 32 tests pass
   claim   the index may return as many as are wanted
   cause   got 40, expected 90
-  where   tests/test_03_retrieval.py:111
+  where   tests/test_03_retrieval.py:113
   next    Raise hnsw.ef_search to n in a transaction; 40 is its default.
 """,
     ),
@@ -123,7 +123,7 @@ WRONG = {
 03 Hybrid retrieval: fails, 29 of 32 tests pass
   claim   one positive term is enough (without)
   cause   got "( 'lamp' )", expected "( 'lamp' ) & !'oil'"
-  where   tests/test_03_retrieval.py:139
+  where   tests/test_03_retrieval.py:141
   next    OR what is wanted; AND every exclusion; nothing wanted is "".
 """,
     ),
@@ -138,7 +138,7 @@ WRONG = {
   cause   got [('b', 0.03306010928961749), ('a', 0.016666666666666666), ('c',
           0.01639344262295082)], expected [('b', 0.03252247488101534 ±
           3.3e-08), ('a', 0.01639344262295082 ± 1.6e-08), ('c', …
-  where   tests/test_03_retrieval.py:222
+  where   tests/test_03_retrieval.py:224
   next    Add 1 / (60 + rank), ranks from 1; absent adds nothing.
 """,
     ),
@@ -257,7 +257,7 @@ WRONG = {
   cause   got [('It burned oil.', ()), ('Then gas.', (1, 2)), ('Then none.',
           (2,))], expected [('It burned oil.', (1,)), ('Then gas.', (2, 1)),
           ('Then none.', ())]
-  where   tests/test_06_answering.py:220
+  where   tests/test_06_answering.py:223
   next    `A. [1] B. [2]` cites 1 for A, 2 for B.
 """,
     ),
@@ -271,7 +271,7 @@ WRONG = {
 06 Answers that cite or refuse: fails, 18 of 21 tests pass
   claim   below the floor no model is called
   cause   the model was asked
-  where   tests/test_06_answering.py:272
+  where   tests/test_06_answering.py:278
   next    Refuse first; a refusal has no sources and no completion.
 """,
     ),
