@@ -4,10 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import Self
+from typing import Final, Self
 
+from lab.errors import StoreUnavailable
 from lab.store import embedded
 from lab.workbook.requirements import DSN, named_server
+
+# Seconds to wait for a server that somebody has named.
+PATIENCE: Final = 5
+
+
+def reach(dsn: str) -> None:
+    """Raise ``StoreUnavailable`` when nobody answers at a DSN.
+
+    It would look like a fault of the learner's.
+    """
+    import psycopg
+
+    try:
+        psycopg.connect(dsn, connect_timeout=PATIENCE).close()
+    except psycopg.Error as error:
+        first = str(error).strip().split("\n")[0]
+        raise StoreUnavailable(f"{DSN}: {first}") from None
 
 
 class ServerRoom:
@@ -32,7 +50,7 @@ class ServerRoom:
 
         Nothing, unless ``postgres`` is among the requirements; a server of
         your own is used as it is. Raises ``StoreUnavailable`` where none
-        can be started.
+        can be started, or yours cannot be reached.
         """
         if "postgres" not in requires:
             return {}
@@ -40,8 +58,9 @@ class ServerRoom:
 
     def dsn(self) -> str:
         """Return the DSN of a running server, started now if need be."""
-        if named_server():
-            return named_server()
+        if not self._dsn and named_server():
+            reach(named_server())
+            self._dsn = named_server()
         if not self._dsn:
             server = self._stack.enter_context(embedded.passing())
             self._dsn = server.get_uri()

@@ -68,9 +68,12 @@ def test_a_server_of_your_own_is_used_as_it_is(
     started: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(DSN, " postgresql://yours ")
+    monkeypatch.setattr(serverroom, "reach", started.append)
     with ServerRoom() as room:
-        assert room.variables(("postgres",)) == {DSN: "postgresql://yours"}
-    assert started == []
+        for _ in range(2):
+            assert room.variables(("postgres",)) == {DSN: "postgresql://yours"}
+    # It was asked whether it is there, once, and nothing was started.
+    assert started == ["postgresql://yours"]
 
 
 def test_all_stages_of_a_check_share_one_server(
@@ -100,6 +103,20 @@ def test_a_server_that_does_not_start_is_no_fault_of_the_learner(
     assert result.outcome == "cannot"
     assert result.cause == "postgres: no room on the disk"
     assert DSN in result.next
+
+
+@pytest.mark.server
+def test_a_server_of_yours_that_is_not_there_is_none_either(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("psycopg")
+    monkeypatch.setenv(DSN, "postgresql://me:hush@127.0.0.1:1/lab")
+    workspace = begun(tmp_path)
+    stage = replace(TRACK.stages[0], requires=("pytest", "postgres"))
+    result = check(workspace, stage)
+    assert result.outcome == "cannot"
+    assert result.cause.startswith(f"{DSN}: connection failed")
+    assert "hush" not in result.cause
 
 
 def test_what_is_optional_and_missing_is_said_and_no_fault(
