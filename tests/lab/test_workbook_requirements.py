@@ -13,7 +13,7 @@ import pytest
 
 from lab.errors import StoreUnavailable
 from lab.store import embedded
-from lab.workbook import doctor, generate, requirements
+from lab.workbook import doctor, generate, requirements, serverroom
 from lab.workbook.checking import check, check_in_order
 from lab.workbook.manifest import Live, Stage
 from lab.workbook.requirements import DSN, Requirement
