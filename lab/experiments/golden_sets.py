@@ -69,6 +69,7 @@ def run(emit: Emit) -> dict[str, Any]:
         "readers": _readers(emit, fixture, views),
         "twins": _twins(emit, gold, page),
         "wording": _wording(emit, fixture, views, gold),
+        "shares": _shares(page, views),
         "worked": _worked(emit, page, views),
         "near": _near(emit, deep, views),
     }
@@ -210,12 +211,8 @@ def _wording(
     emit("terms of the question that stand in its best answer")
     shares: dict[str, list[Fraction]] = {}
     for query in _positive(fixture):
-        wanted = set(terms(query.query))
-        best = max(
-            len(_shared(wanted, views[query.context][name]))
-            for name in gold[query.id]
-        )
-        shares.setdefault(query.kind, []).append(Fraction(best, len(wanted)))
+        share = _share(query, gold[query.id], views[query.context])
+        shares.setdefault(query.kind, []).append(share)
     rows = {}
     for kind, some in shares.items():
         rows[kind] = {
@@ -231,6 +228,38 @@ def _wording(
         )
     emit("")
     return rows
+
+
+def _share(
+    query: Query, gold: Collection[str], chunks: Mapping[str, str]
+) -> Fraction:
+    """Return how much of a question's wording its best answer contains."""
+    wanted = set(terms(query.query))
+    best = max(len(_shared(wanted, chunks[name])) for name in gold)
+    return Fraction(best, len(wanted))
+
+
+def _shares(page: Report, views: Views) -> dict[str, Any]:
+    """Return each question's share, and whether its answer was found."""
+    rows: dict[str, dict[str, Any]] = {}
+    half: list[bool] = []
+    for one in page.asked:
+        if one.query.negative:
+            continue
+        share = _share(one.query, one.gold, views[one.query.context])
+        found = one.first is not None
+        if 2 * share > 1:
+            half.append(found)
+        rows[one.query.id] = {
+            "kind": one.query.kind,
+            "share": metrics.rounded(share),
+            "found": found,
+        }
+    return {
+        "rows": rows,
+        "over_half": len(half),
+        "over_half_found": half.count(True),
+    }
 
 
 def _worked(emit: Emit, page: Report, views: Views) -> dict[str, Any]:
