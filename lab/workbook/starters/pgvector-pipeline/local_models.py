@@ -135,7 +135,7 @@ def load_cross_encoder(name: str = CROSS_ENCODER) -> Score:
     text)`` are the tokens of a pair, and ``graph.run(tokens)`` is what the
     model says of it, an array. Raises ``ValueError`` for a model whose
     ``spec.role`` is not ``cross-encoder``, before it is loaded, and for a
-    pair of which it says more or less than one number.
+    pair of which it says more or less than one number, saying how many.
     """
     raise NotImplementedError("Stage 08: check the role, load the graph, score pair by pair")
 

@@ -155,8 +155,24 @@ def test_a_model_of_another_dimension_leaves_the_table_empty(
     assert store.count() == 0
 
 
-def test_the_shipped_model_is_known_before_it_is_loaded() -> None:
+@pytest.fixture
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of models, named by the variable, and empty."""
+    folder = tmp_path / "models"
+    monkeypatch.setenv(MODELS_VARIABLE, str(folder))
+    return folder
+
+
+def test_a_model_is_known_before_it_is_loaded(models: Path) -> None:
     """Take dims from the spec; only embed may call OnnxEncoder."""
+    from lab.errors import EncoderError
+
+    # It makes 512 numbers, and its files are not here.
+    absent = local_embedder("bge-small-zh-v1.5")
+    assert absent.dims == 512
+    with pytest.raises(EncoderError, match="fetch-model bge-small-zh"):
+        absent.embed(["oil"])
+    assert not models.exists()
     made = local_embedder("shipped")
     assert made.dims == 256
     assert made.encoder is None, "the model was loaded when it was named"
@@ -171,14 +187,6 @@ def test_the_shipped_model_knows_words_that_share_no_letters() -> None:
     assert cosine(boat, vessel) > cosine(boat, theatre) + 0.1
     assert math.isclose(math.hypot(*boat), 1, abs_tol=1e-6)
     assert set(made.embed(["?!"])[0]) == {0.0}
-
-
-@pytest.fixture
-def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder of models, named by the variable, and empty."""
-    folder = tmp_path / "models"
-    monkeypatch.setenv(MODELS_VARIABLE, str(folder))
-    return folder
 
 
 @pytest.fixture
@@ -210,6 +218,7 @@ def test_a_cross_encoder_reads_the_query_first_then_the_text(
 
 def test_a_cross_encoder_puts_hits_in_its_order(tiny: Path) -> None:
     """local_reranker is stage 4's; equal scores keep their order."""
+    assert load_cross_encoder()([("hotel", "oil")]) == [1.0]
     reranker = local_reranker()
     found = reranker.rerank("hotel", hits("hotel", "cost", "oil", "gas"))
     assert tiny.is_dir()
@@ -226,6 +235,28 @@ def test_a_model_that_is_not_there_is_said_where_it_should_be(
     with pytest.raises(EncoderError, match=r"fetch-model cross-encoder"):
         load_cross_encoder()
     assert not models.exists()
+
+
+def test_a_model_that_says_two_things_of_a_pair_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One number for a pair, or ValueError saying how many there were."""
+    import numpy as np
+    from lab.encoders import onnx
+
+    class Torn:
+        def __init__(self, spec: Any) -> None:
+            self.spec = spec
+
+        def tokens(self, text: str, second: str) -> str:
+            return text + second
+
+        def run(self, tokens: str) -> Any:
+            return np.array([0.5, 0.5])
+
+    monkeypatch.setattr(onnx, "Graph", Torn)
+    with pytest.raises(ValueError, match="2 numbers"):
+        load_cross_encoder()([("hotel", "night")])
 
 
 def test_an_encoder_is_no_cross_encoder() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
@@ -231,6 +232,8 @@ def test_an_answer_is_anchored_by_a_chunk_that_it_cites() -> None:
     )
     assert not judge(F1, answered((1,))).anchored
     assert not judge(F1, answered(())).anchored, "shown, and not cited"
+    other = replace(F1, doc_id="diary")
+    assert not judge(other, answered((2,))).anchored, "another document"
 
 
 def test_invalid_numbers_and_refusals_are_passed_on() -> None:
