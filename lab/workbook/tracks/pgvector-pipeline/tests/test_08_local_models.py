@@ -242,6 +242,7 @@ def test_a_model_that_says_two_things_of_a_pair_is_refused(
 ) -> None:
     """One number for a pair, or ValueError saying how many there were."""
     import numpy as np
+
     from lab.encoders import onnx
 
     class Torn:
