@@ -294,11 +294,16 @@ def test_the_table_is_as_wide_as_the_model(wide: Any) -> None:
 def test_a_table_that_holds_chunks_is_not_fresh(wide: Any) -> None:
     """Two embedders of as many numbers: no dimension will tell you."""
     _, store = wide()
-    model = Model(dims=5)
-    embedder = LocalEmbedder(model.load, 5)
+    loaded = []
+
+    def load() -> Lengths:
+        loaded.append("once")
+        return Lengths()
+
+    embedder = LocalEmbedder(load, 5)
     with pytest.raises(ValueError, match=r"holds \d+ chunks already"):
         measure_local(store.connection, store.schema, embedder, Bm25Reranker())
-    assert model.loaded == 0, "the model was loaded, with nothing to do"
+    assert not loaded, "the model was loaded, with nothing to do"
 
 
 def figures(value: float = 0.5) -> LocalFigures:

@@ -230,8 +230,9 @@ def test_an_answer_is_anchored_by_a_chunk_that_it_cites() -> None:
         invalid=(),
         cost=0.001,
     )
-    assert not judge(F1, answered((1,))).anchored
-    assert not judge(F1, answered(())).anchored, "shown, and not cited"
+    got = judge(F1, answered((1,)))
+    assert not got.anchored, "[1] alone is cited, and [2] holds the anchor"
+    assert not judge(F1, answered(())).anchored, "nothing is cited"
     other = replace(F1, doc_id="diary")
     assert not judge(other, answered((2,))).anchored, "another document"
 
