@@ -22,7 +22,7 @@ from book.press.manuscript import Page
 Made = TypeVar("Made")
 
 # What a page of the book may come from.
-WATCHED = ("book", "lab", "site_templates/offline", "tests", "sources.json")
+WATCHED = ("book", "lab", "site_templates", "tests", "sources.json")
 _IGNORED = frozenset({"__pycache__", "node_modules"})
 
 

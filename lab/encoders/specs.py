@@ -245,8 +245,7 @@ def read_verified(spec: ModelSpec, folder: Path) -> dict[str, bytes]:
             data = path.read_bytes()
         except OSError as error:
             raise EncoderError(
-                f"{path}: cannot be read ({error.strerror});"
-                f" {_remedy(spec)}"
+                f"{path}: cannot be read ({error.strerror}); {_remedy(spec)}"
             ) from None
         if hashlib.sha256(data).hexdigest() != file.sha256:
             raise EncoderError(

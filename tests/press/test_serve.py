@@ -29,10 +29,7 @@ def project(tmp_path: Path) -> Project:
     # The appendices that list files of a lab, which this project has not.
     plan = (tmp_path / "book" / "book.toml").read_text("utf-8")
     made.write("book/book.toml", plan.replace('"b-evidence", "d-ledger", ', ""))
-    for part in ("offline", "site/assets"):
-        shutil.copytree(
-            ROOT / "site_templates" / part, tmp_path / "site_templates" / part
-        )
+    shutil.copytree(ROOT / "site_templates", tmp_path / "site_templates")
     return made
 
 
