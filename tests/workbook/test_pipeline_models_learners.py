@@ -24,7 +24,7 @@ WRONG = {
         "        if not texts:\n            return []\n",
         "",
         """\
-08 A model of your own machine: fails, 32 of 33 tests pass
+08 A model of your own machine: fails, 33 of 34 tests pass
   claim   nothing to embed loads nothing
   cause   the model was loaded for no texts
   where   tests/test_08_local_models.py:89
@@ -37,7 +37,7 @@ WRONG = {
         "            loaded = self.load()\n",
         "            self.encoder = loaded = self.load()\n",
         """\
-08 A model of your own machine: fails, 32 of 33 tests pass
+08 A model of your own machine: fails, 33 of 34 tests pass
   claim   a model of another dimension leaves the table empty
   cause   ValueError: the model gave a row of 3 numbers, not 2, or one that is
           no number
@@ -51,7 +51,7 @@ WRONG = {
         "query=query)",
         "query=False)",
         """\
-08 A model of your own machine: fails, 32 of 33 tests pass
+08 A model of your own machine: fails, 33 of 34 tests pass
   claim   all texts go in one call and questions are said to be
   cause   got [(['oil', 'gas'], False), (['why', 'how'], False)], expected
           [(['oil', 'gas'], False), (['why', 'how'], True)]
@@ -65,7 +65,7 @@ WRONG = {
         "    if there := store.count():",
         "    if there := 0:",
         """\
-08 A model of your own machine: fails, 32 of 33 tests pass
+08 A model of your own machine: fails, 33 of 34 tests pass
   claim   a table that holds chunks is not fresh
   cause   no ValueError was raised
   where   tests/test_08_local_models.py:304
@@ -78,7 +78,7 @@ WRONG = {
         "    before = [replace(run, hits=run.fused) for run in runs]",
         "    before = runs",
         """\
-08 A model of your own machine: fails, 29 of 33 tests pass
+08 A model of your own machine: fails, 30 of 34 tests pass
   claim   the live run keeps above the floor (recall-hybrid)
   cause   hybrid recall is 0.733, below 0.8
   where   tests/test_08_local_models.py:363

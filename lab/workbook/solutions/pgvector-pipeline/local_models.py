@@ -148,8 +148,12 @@ def local_embedder(name: str = ENCODER) -> LocalEmbedder:
 
     ``lab.encoders.specs.known(name)`` says what the model is, and how many
     numbers it makes; ``lab.encoders.onnx.OnnxEncoder(spec)`` loads it.
+    Raises ``ValueError`` for a model whose ``spec.role`` is not
+    ``encoder``: it has no dimensions.
     """
     spec = lab("lab.encoders.specs").known(name)
+    if spec.role != "encoder":
+        raise ValueError(f"{name}: is a model of role {spec.role}")
     return LocalEmbedder(
         lambda: lab("lab.encoders.onnx").OnnxEncoder(spec), spec.dims
     )

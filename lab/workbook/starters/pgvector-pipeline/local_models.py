@@ -124,8 +124,10 @@ def local_embedder(name: str = ENCODER) -> LocalEmbedder:
 
     ``lab.encoders.specs.known(name)`` says what the model is, and how many
     numbers it makes; ``lab.encoders.onnx.OnnxEncoder(spec)`` loads it.
+    Raises ``ValueError`` for a model whose ``spec.role`` is not
+    ``encoder``: it has no dimensions.
     """
-    raise NotImplementedError("Stage 08: read dims from the spec, load in a function")
+    raise NotImplementedError("Stage 08: check the role, read dims from the spec, load in a function")
 
 
 def load_cross_encoder(name: str = CROSS_ENCODER) -> Score:

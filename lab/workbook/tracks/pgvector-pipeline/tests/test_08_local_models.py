@@ -392,3 +392,9 @@ def test_the_live_run_is_recorded_with_what_was_not_run(
     assert kept["not_run"] == ["cross-encoder: none was named"]
     other = aggregate("shipped", CROSS_ENCODER, figures())
     assert other["not_run"] == []
+
+
+def test_a_cross_encoder_is_no_encoder() -> None:
+    """It has no dimensions: look at spec.role before you promise any."""
+    with pytest.raises(ValueError, match="model of role cross-encoder"):
+        local_embedder(CROSS_ENCODER)
