@@ -52,6 +52,7 @@ _TYPED = re.compile(r'data-typed="([^"]*)">([^<]*)<')
 _HAN = re.compile(
     "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af]"
 )
+_EMPHASIS = re.compile("<em>([^<]*)</em>")
 _UNCOUNTED = EXACT_KINDS | {"figure", "formula"}
 
 
@@ -177,7 +178,8 @@ def _chapter(
     blocks: list[Block] = []
     for fragment in assembled.fragments:
         try:
-            blocks.append(_block(page.slug, len(blocks) + 1, fragment))
+            ordinal = len(blocks) + 1
+            blocks.append(_block(page.slug, ordinal, fragment, page.lang))
         except ValueError as error:
             problems.append(Problem(page.file, fragment.line, str(error)))
     for block in blocks:
@@ -229,16 +231,28 @@ def _generated(
         *made.fragments,
     ]
     blocks = [
-        _block(slug, ordinal, fragment)
+        _block(slug, ordinal, fragment, lang)
         for ordinal, fragment in enumerate(fragments, 1)
     ]
     return _made(slug, lang, plan, (made.title, made.summary), blocks)
 
 
-def _block(slug: str, ordinal: int, fragment: Fragment) -> Block:
-    return make_block(
-        slug, ordinal, fragment.kind, fragment.html, fragment.line
-    )
+def _block(slug: str, ordinal: int, fragment: Fragment, lang: str) -> Block:
+    html = fragment.html
+    if lang == "zh":
+        html = _EMPHASIS.sub(_foreign, html)
+    return make_block(slug, ordinal, fragment.kind, html, fragment.line)
+
+
+def _foreign(found: re.Match[str]) -> str:
+    """Emphasised words of English in Chinese text say what they are.
+
+    They are then slanted, and not dotted below as Chinese is.
+    """
+    words = found[1]
+    if _HAN.search(words) or not re.search("[A-Za-z]", words):
+        return found[0]
+    return f'<em lang="en">{words}</em>'
 
 
 def _made(

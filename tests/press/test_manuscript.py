@@ -207,3 +207,17 @@ def test_formulas_keep_their_tex(project: Project) -> None:
 def test_tex_that_is_not_known_is_an_error(project: Project, tex: str) -> None:
     project.chapter(f"$$\n{tex}\n$$\n")
     assert any("TeX" in f or "braces" in f for f in project.faults())
+
+
+def test_emphasised_english_in_chinese_text_says_so(project: Project) -> None:
+    project.chapter(
+        "The *hotel* of *k = 1*.\n",
+        "查 *hotel*，不是*旅馆*，*k = 1* 与 *12*。\n",
+    )
+    english = project.resolved("en").blocks[-1].html
+    chinese = project.resolved("zh").blocks[-1].html
+    assert "lang" not in english
+    assert '<em lang="en">hotel</em>' in chinese
+    assert "<em>旅馆</em>" in chinese
+    assert '<em lang="en">k = 1</em>' in chinese
+    assert "<em>12</em>" in chinese
