@@ -52,7 +52,7 @@ _WORDS = {
             "粗竖线是平均值，横线是它的 95% 区间。{rows}"
         ),
         row="{kind}，{channel}：MRR {mrr:.2f}，从 {low:.2f} 到 {high:.2f}。",
-        measures=("召回率@10", "MRR@10"),
+        measures=("recall@10", "MRR@10"),
         kinds=("字面", "事实", "改写", "跨语言"),
         channels=("BM25", "计数", "模型", "按名次融合"),
         questions="{kind}，{n} 个问题",
