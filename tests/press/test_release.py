@@ -371,5 +371,9 @@ def test_the_fast_lane_leaves_out_browser_server_and_slow_tests() -> None:
     assert command[3:] == [
         "-m",
         "not browser and not server and not slow",
+        "-n",
+        "auto",
+        "--dist",
+        "loadfile",
         "-x",
     ]
