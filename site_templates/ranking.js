@@ -15,13 +15,15 @@
   }
   const has = (section, term) =>
     section.folded.includes(term) || section.foldedTitle.includes(term);
+  const stands = (sections, term) => sections.some((one) => has(one, term));
   /* Chinese is written without spaces: a term that stands nowhere is taken
      for several, the longest that do stand somewhere first. */
   function parts(term, sections) {
     const found = [];
     for (let at = 0; at < term.length;) {
-      let to = term.length;
-      while (to > at + 1 && !sections.some((one) => has(one, term.slice(at, to)))) to -= 1;
+      /* What stands somewhere, all that it begins with stands there too. */
+      let to = at + 1;
+      while (to < term.length && stands(sections, term.slice(at, to + 1))) to += 1;
       if (to === at + 1) return [term];
       found.push(term.slice(at, to));
       at = to;
@@ -35,7 +37,7 @@
     for (const [, quoted, plain] of folded.matchAll(/"([^"]+)"|([^\s"]+)/g)) {
       const term = (quoted || plain).trim();
       if (!term) continue;
-      const whole = quoted || !HAN.test(term) || sections.some((one) => has(one, term));
+      const whole = quoted || !HAN.test(term) || stands(sections, term);
       (whole ? [term] : parts(term, sections)).forEach((part) => terms.add(part));
     }
     return [...terms];

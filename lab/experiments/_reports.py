@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lab.evaluation.metrics import Mean
+from lab.evaluation.metrics import Mean, rounded
 from lab.evaluation.runner import OVERALL, Report
 
 
@@ -42,6 +42,15 @@ def claims(report: Report) -> dict[str, Any]:
 
 def _name(measure: str) -> str:
     return measure.replace("@", "_at_").replace("-", "_")
+
+
+def ends(mean: Mean) -> dict[str, Any]:
+    """Return a mean with its interval, rounded."""
+    return {
+        "value": rounded(mean.value),
+        "low": rounded(mean.low),
+        "high": rounded(mean.high),
+    }
 
 
 def signed(mean: Mean) -> str:

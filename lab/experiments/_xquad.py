@@ -7,11 +7,10 @@ from typing import Any, Final
 
 from lab.encoders import Encoder
 from lab.evaluation import xquad
-from lab.evaluation.metrics import rounded
 from lab.evaluation.public import XQUAD
 from lab.evaluation.xquad import CHUNKER, DIRECTIONS, Remembering, Run
 from lab.experiments import Emit, Uses
-from lab.experiments._reports import signed
+from lab.experiments._reports import ends, signed
 
 LIMITATIONS: Final = (
     "Questions were written while looking at the passage, so they share"
@@ -62,11 +61,7 @@ def measure(
         for other in ("lexical", fused):
             for key in ("mrr_at_10", "recall_at_10"):
                 mean = xquad.difference(runs["hybrid"], runs[other], key)
-                better.setdefault(f"hybrid_minus_{other}", {})[key] = {
-                    "value": rounded(mean.value),
-                    "low": rounded(mean.low),
-                    "high": rounded(mean.high),
-                }
+                better.setdefault(f"hybrid_minus_{other}", {})[key] = ends(mean)
                 if key == "mrr_at_10":
                     emit(f"mrr, hybrid - {other}: {signed(mean)}")
         found[f"{asked}_{passages}"] = {

@@ -13,9 +13,8 @@ from typing import Any, Final, Protocol
 
 from lab.answering.cache import AnswerCache
 from lab.answering.derived import Derived, derived, readable
-from lab.chunking import WindowChunker
 from lab.encoders.counts import TermCounts
-from lab.experiments import Emit, Refuted, Uses
+from lab.experiments import Emit, Refuted, Uses, _models
 from lab.fixture import Fixture, load_fixture, populate
 from lab.index import Index
 from lab.model import Context
@@ -108,11 +107,7 @@ def fresh(index: Index, question: str, context: Context) -> Derived | None:
 
 def uses() -> Uses:
     """Return what it runs on."""
-    return Uses(
-        load_fixture().digest,
-        TermCounts().fingerprint,
-        WindowChunker().fingerprint,
-    )
+    return _models.uses(TermCounts())
 
 
 def run(emit: Emit) -> dict[str, Any]:

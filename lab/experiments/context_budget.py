@@ -15,10 +15,9 @@ from lab import canonical
 from lab.answering.assembly import Assembled, assemble
 from lab.answering.measures import token_bound
 from lab.answering.passage import Passage
-from lab.chunking import WindowChunker
 from lab.encoders.counts import TermCounts
 from lab.errors import BudgetTooSmall
-from lab.experiments import Emit, Refuted, Uses
+from lab.experiments import Emit, Refuted, Uses, _models
 from lab.fixture import load_fixture, populate
 from lab.index import Index
 from lab.model import Context
@@ -67,11 +66,7 @@ BUDGETS: Final = (2200, 2000, 1800, 1600, 1400, 1200, 900)
 
 def uses() -> Uses:
     """Return what it runs on."""
-    return Uses(
-        load_fixture().digest,
-        TermCounts().fingerprint,
-        WindowChunker().fingerprint,
-    )
+    return _models.uses(TermCounts())
 
 
 def run(emit: Emit) -> dict[str, Any]:

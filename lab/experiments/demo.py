@@ -13,10 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from lab.chunking import WindowChunker
 from lab.encoders.counts import TermCounts
 from lab.errors import Deleted, LabError, StaleRevision
-from lab.experiments import Emit, Refuted, Uses
+from lab.experiments import Emit, Refuted, Uses, _models
 from lab.fixture import DATA, Fixture, Query, load_fixture, populate
 from lab.index import Index
 from lab.model import MODES, Answer, Context, Document, Hit
@@ -43,11 +42,7 @@ OTHER_BOB = Context("quayside", "bob")
 
 def uses() -> Uses:
     """Return what the story runs on."""
-    return Uses(
-        load_fixture().digest,
-        TermCounts().fingerprint,
-        WindowChunker().fingerprint,
-    )
+    return _models.uses(TermCounts())
 
 
 def run(emit: Emit) -> dict[str, Any]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final
 
-from lab.chunking import WindowChunker
 from lab.encoders.counts import TermCounts
 from lab.evaluation.runner import Asked, Report, evaluate
-from lab.experiments import Emit, Uses
+from lab.experiments import Emit, Uses, _models
 from lab.fixture import Fixture, load_fixture, populate
 from lab.index import Index
 from lab.model import Context
@@ -31,11 +30,7 @@ SHOWN: Final = 3
 
 def uses() -> Uses:
     """Return what the questions were asked of."""
-    return Uses(
-        load_fixture().digest,
-        TermCounts().fingerprint,
-        WindowChunker().fingerprint,
-    )
+    return _models.uses(TermCounts())
 
 
 def run(emit: Emit) -> dict[str, Any]:

@@ -8,9 +8,8 @@ from typing import Any, Final
 
 from lab import canonical
 from lab.answers import ABSTENTION
-from lab.chunking import WindowChunker
 from lab.encoders.counts import TermCounts
-from lab.experiments import Emit, Refuted, Uses
+from lab.experiments import Emit, Refuted, Uses, _models
 from lab.fixture import load_fixture, populate
 from lab.index import Index
 from lab.model import Answer, Context
@@ -52,11 +51,7 @@ NAMED: Final = (
 
 def uses() -> Uses:
     """Return what the question was asked of."""
-    return Uses(
-        load_fixture().digest,
-        TermCounts().fingerprint,
-        WindowChunker().fingerprint,
-    )
+    return _models.uses(TermCounts())
 
 
 def run(emit: Emit) -> dict[str, Any]:

@@ -12,10 +12,9 @@ from typing import Any, Final
 from lab.answering.generation import Generation, Model, generate
 from lab.answering.passage import Passage
 from lab.answering.prompting import REFUSAL
-from lab.chunking import WindowChunker
 from lab.encoders.counts import TermCounts
 from lab.errors import BudgetTooSmall
-from lab.experiments import Emit, Refuted, Uses
+from lab.experiments import Emit, Refuted, Uses, _models
 from lab.fixture import load_fixture, populate
 from lab.index import Index
 from lab.model import Context
@@ -124,11 +123,7 @@ WRONG: Final = (
 
 def uses() -> Uses:
     """Return what it runs on."""
-    return Uses(
-        load_fixture().digest,
-        TermCounts().fingerprint,
-        WindowChunker().fingerprint,
-    )
+    return _models.uses(TermCounts())
 
 
 def run(emit: Emit) -> dict[str, Any]:

@@ -12,11 +12,10 @@ from fractions import Fraction
 from typing import Any, Final
 
 from lab import exact, fusion
-from lab.chunking import WindowChunker
 from lab.encoders.counts import TermCounts
 from lab.evaluation import metrics
 from lab.evaluation.runner import evaluate
-from lab.experiments import Emit, Refuted, Uses
+from lab.experiments import Emit, Refuted, Uses, _models
 from lab.fixture import Query, load_fixture, populate
 from lab.index import Index
 from lab.store import Key
@@ -112,11 +111,7 @@ NAMES: Final[Mapping[str, str]] = {
 
 def uses() -> Uses:
     """Return what the questions were asked of."""
-    return Uses(
-        load_fixture().digest,
-        TermCounts().fingerprint,
-        WindowChunker().fingerprint,
-    )
+    return _models.uses(TermCounts())
 
 
 def run(emit: Emit) -> dict[str, Any]:

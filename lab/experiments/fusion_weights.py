@@ -16,10 +16,9 @@ from typing import Any, Final
 from lab.encoders import named
 from lab.errors import EncoderError
 from lab.evaluation import xquad
-from lab.evaluation.metrics import Mean, rounded
 from lab.evaluation.xquad import DIRECTIONS, LIMIT, READER, Run
 from lab.experiments import Emit, Unavailable, Uses, _xquad
-from lab.experiments._reports import signed
+from lab.experiments._reports import ends, signed
 from lab.index import Index
 from lab.terms import terms
 
@@ -119,7 +118,7 @@ def run(emit: Emit) -> dict[str, Any]:
         apart = {}
         for way in (EQUAL, COVERAGE, "double_coverage"):
             mean = xquad.difference(runs[way], runs[better], "mrr_at_10")
-            apart[way] = _claims(mean)
+            apart[way] = ends(mean)
             emit(f"mrr, {way.replace('_', ' ')} - {better}: {signed(mean)}")
         found[f"{asked}_{passages}"] = {
             "ways": {name: xquad.to_claims(run) for name, run in runs.items()},
@@ -127,14 +126,6 @@ def run(emit: Emit) -> dict[str, Any]:
             "way_minus_better_part": apart,
         }
     return found
-
-
-def _claims(mean: Mean) -> dict[str, Any]:
-    return {
-        "value": rounded(mean.value),
-        "low": rounded(mean.low),
-        "high": rounded(mean.high),
-    }
 
 
 def _candidates(index: Index, lang: str) -> dict[str, list[Candidate]]:

@@ -10,7 +10,7 @@ from lab.chunking import BlockChunker, Chunker, SectionChunker, WindowChunker
 from lab.encoders.counts import TermCounts
 from lab.evaluation import metrics
 from lab.evaluation.runner import OVERALL, Report, evaluate, relevant
-from lab.experiments import Emit, Uses
+from lab.experiments import Emit, Uses, _models
 from lab.fixture import Fixture, Query, load_fixture, populate
 from lab.index import Index
 from lab.model import Context
@@ -46,11 +46,7 @@ Gold = Mapping[str, tuple[str, ...]]
 
 def uses() -> Uses:
     """Return what the questions were asked of."""
-    return Uses(
-        load_fixture().digest,
-        TermCounts().fingerprint,
-        WindowChunker().fingerprint,
-    )
+    return _models.uses(TermCounts())
 
 
 def run(emit: Emit) -> dict[str, Any]:

@@ -15,9 +15,8 @@ from typing import Any, Final
 
 from lab.answering.grounding import Verdict, content_words, ground
 from lab.answering.sentences import sentences
-from lab.chunking import WindowChunker
 from lab.encoders.counts import TermCounts
-from lab.experiments import Emit, Refuted, Uses
+from lab.experiments import Emit, Refuted, Uses, _models
 from lab.fixture import load_fixture, populate
 from lab.index import Index
 from lab.model import Context, Evidence
@@ -100,11 +99,7 @@ CLAIMS: Final = (
 
 def uses() -> Uses:
     """Return what it runs on."""
-    return Uses(
-        load_fixture().digest,
-        TermCounts().fingerprint,
-        WindowChunker().fingerprint,
-    )
+    return _models.uses(TermCounts())
 
 
 def run(emit: Emit) -> dict[str, Any]:

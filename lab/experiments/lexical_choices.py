@@ -6,10 +6,9 @@ import math
 import sqlite3
 from typing import Any, Final
 
-from lab.chunking import WindowChunker
 from lab.encoders.counts import TermCounts
 from lab.exact import UNIT
-from lab.experiments import Emit, Refuted, Uses
+from lab.experiments import Emit, Refuted, Uses, _models
 from lab.experiments.lexical_probes import PROBES
 from lab.fixture import load_fixture, populate
 from lab.index import Index
@@ -38,11 +37,7 @@ NEAR: Final = 1e-9
 
 def uses() -> Uses:
     """Return what the score was taken from."""
-    return Uses(
-        load_fixture().digest,
-        TermCounts().fingerprint,
-        WindowChunker().fingerprint,
-    )
+    return _models.uses(TermCounts())
 
 
 def run(emit: Emit) -> dict[str, Any]:

@@ -13,9 +13,8 @@ from typing import Any, Final
 
 from lab.answering.generation import Generation, Model, generate
 from lab.answering.prompting import REFUSAL
-from lab.chunking import WindowChunker
 from lab.encoders.counts import TermCounts
-from lab.experiments import Emit, Refuted, Uses
+from lab.experiments import Emit, Refuted, Uses, _models
 from lab.experiments.faithfulness_probes import Block, Reply
 from lab.fixture import load_fixture, populate
 from lab.index import Index
@@ -107,11 +106,7 @@ class Obedient:
 
 def uses() -> Uses:
     """Return what it runs on."""
-    return Uses(
-        load_fixture().digest,
-        TermCounts().fingerprint,
-        WindowChunker().fingerprint,
-    )
+    return _models.uses(TermCounts())
 
 
 def run(emit: Emit) -> dict[str, Any]:

@@ -13,12 +13,11 @@ from itertools import combinations
 from typing import Any, Final
 
 from lab.answering.stopwords import ENGLISH
-from lab.chunking import WindowChunker
 from lab.encoders.counts import TermCounts
 from lab.evaluation import metrics
 from lab.evaluation.access import may_read
 from lab.evaluation.runner import evaluate
-from lab.experiments import Emit, Uses
+from lab.experiments import Emit, Uses, _models
 from lab.fixture import Query, load_fixture, populate
 from lab.index import Index
 from lab.model import Context, Hit
@@ -89,11 +88,7 @@ class Answered:
 
 def uses() -> Uses:
     """Return what the questions were asked of."""
-    return Uses(
-        load_fixture().digest,
-        TermCounts().fingerprint,
-        WindowChunker().fingerprint,
-    )
+    return _models.uses(TermCounts())
 
 
 def run(emit: Emit) -> dict[str, Any]:

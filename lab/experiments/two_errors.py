@@ -6,7 +6,6 @@ import textwrap
 from dataclasses import replace
 from typing import Any, Final
 
-from lab.chunking import WindowChunker
 from lab.encoders.counts import TermCounts
 from lab.evaluation import access, metrics
 from lab.evaluation.runner import (
@@ -18,7 +17,7 @@ from lab.evaluation.runner import (
     difference,
     evaluate,
 )
-from lab.experiments import Emit, Refuted, Uses
+from lab.experiments import Emit, Refuted, Uses, _models
 from lab.experiments._reports import signed
 from lab.fixture import Fixture, load_fixture, populate
 from lab.index import Index
@@ -41,11 +40,7 @@ SHOWN: Final = ("recall@10", "mrr@10", "ndcg@10")
 
 def uses() -> Uses:
     """Return what the questions were asked of."""
-    return Uses(
-        load_fixture().digest,
-        TermCounts().fingerprint,
-        WindowChunker().fingerprint,
-    )
+    return _models.uses(TermCounts())
 
 
 def run(emit: Emit) -> dict[str, Any]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from lab.chunking import WindowChunker
 from lab.encoders.counts import TermCounts
-from lab.experiments import Emit, Refuted, Uses
+from lab.experiments import Emit, Refuted, Uses, _models
 from lab.experiments._servers import served
 from lab.fixture import Fixture, load_fixture, populate
 from lab.index import Index
@@ -27,11 +26,7 @@ SCHEMA: Final = "two_stores"
 
 def uses() -> Uses:
     """Return what both stores were filled with."""
-    return Uses(
-        load_fixture().digest,
-        TermCounts().fingerprint,
-        WindowChunker().fingerprint,
-    )
+    return _models.uses(TermCounts())
 
 
 def run(emit: Emit) -> dict[str, Any]:

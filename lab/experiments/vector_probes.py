@@ -18,7 +18,7 @@ from lab.encoders.counts import TermCounts
 from lab.encoders.hashing import SignedHashing
 from lab.errors import ProjectionChanged
 from lab.evaluation.runner import evaluate
-from lab.experiments import Emit, Refuted, Uses
+from lab.experiments import Emit, Refuted, Uses, _models
 from lab.experiments._reports import claims
 from lab.fixture import load_fixture, populate
 from lab.index import Index
@@ -107,11 +107,7 @@ class Backwards:
 
 def uses() -> Uses:
     """Return what was encoded."""
-    return Uses(
-        load_fixture().digest,
-        SignedHashing(DIMS).fingerprint,
-        WindowChunker().fingerprint,
-    )
+    return _models.uses(SignedHashing(DIMS))
 
 
 def run(emit: Emit) -> dict[str, Any]:

@@ -348,9 +348,7 @@
     }
     prepare();
     /* What stands somewhere as it was typed is meant so. */
-    var whole = chapters.some(function (one) {
-      return one.sections.some(function (section) { return has(section, query); });
-    });
+    var whole = chapters.some(function (one) { return stands(one.sections, query); });
     var terms = whole ? [query] : termsOf(query, chapters);
     var total = 0;
     var hits = [];
